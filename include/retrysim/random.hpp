@@ -85,6 +85,7 @@ enum class Purpose : std::uint8_t {
   kCallCount = 71,       ///< how many copies of a call
   kSameWork = 72,        ///< does an attempt take the service time of the first one
   kLimitProbe = 80,      ///< when an adaptive limit on concurrency measures the best time anew
+  kUncertain = 90,       ///< the value of an uncertain key
 };
 
 /// The random numbers of one replication, key = (seed, replication), or of a named part of it.

@@ -3,7 +3,7 @@
 // compile time matters.
 //
 //     load ──> run ─────────> verdicts, tables
-//       └────> compare, choose, advise, sweep, tip, hysteresis, map ──> structs, tables
+//       └────> compare, choose, advise, sweep, tip, hysteresis, map, uncertain ──> structs, tables
 //              predict (theory)     fit_log, import_configuration (into a scenario)
 //
 // SPDX-License-Identifier: MIT
@@ -21,6 +21,7 @@
 #include <retrysim/prediction.hpp>
 #include <retrysim/sdk_upgrade.hpp>
 #include <retrysim/sweep.hpp>
+#include <retrysim/uncertain.hpp>
 
 // Answers, and what may go wrong.
 #include <retrysim/error.hpp>

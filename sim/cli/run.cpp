@@ -4,6 +4,7 @@
 #include <retrysim/compare.hpp>
 #include <retrysim/run.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/uncertain.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
@@ -19,6 +20,7 @@
 #include "report/run/files.hpp"
 #include "report/run/gate.hpp"
 #include "report/run/text.hpp"
+#include "report/uncertain.hpp"
 #include "scenario/text/result_names.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +38,7 @@ namespace fs = std::filesystem;
 
 struct RunOptions : SimulationSettings {
   std::vector<std::string> scenarios;
-  bool fingerprint = false, twin = false, strict = false, annotations = false;
+  bool fingerprint = false, twin = false, strict = false, annotations = false, uncertain = false;
   std::string access_log;  ///< empty: none
   std::string junit;       ///< empty: not given
   std::vector<experiment::TwinPart> twin_parts;
@@ -121,6 +123,14 @@ Options<RunOptions> run_options() {
          }
          return asked;
        }},
+      {{"uncertain", "",
+        "each replication draws the values of the keys that [uncertain.\"PATH\"] gives intervals "
+        "of, as `fit` does: in how many of them does the system recover, and which key decides "
+        "it? 100 draws, or --replications"},
+       into(&O::uncertain),
+       [](const O& o) -> std::vector<std::string> {
+         return o.uncertain ? std::vector<std::string>{"--uncertain"} : std::vector<std::string>();
+       }},
       {{"strict", "", "count uncertain expectations as failures"}, into(&O::strict)},
       {{"junit", "FILE",
         "write the verdicts on the expectations of all scenarios as a JUnit file, with uncertain "
@@ -156,9 +166,10 @@ std::optional<std::vector<PlannedRun>> plan(const RunOptions& options) {
       throw UsageError(fmt::format(
           "two of the scenarios are named \"{}\"; their results would share a folder", name));
     }
-    const fs::path folder = options.scenarios.size() > 1 && !options.out.empty()
-                                ? fs::path(options.out) / name
-                                : result_path(options, name, "run");
+    const fs::path folder =
+        options.scenarios.size() > 1 && !options.out.empty()
+            ? fs::path(options.out) / name
+            : result_path(options, name, options.uncertain ? "uncertain" : "run");
     planned.push_back({std::move(*result.loaded), folder});
   }
   if (failed) return std::nullopt;
@@ -365,6 +376,59 @@ void run_one(const RunOptions& options, const PlannedRun& planned, Session& sess
   print_summary(options, evaluation, document, folder, json);
 }
 
+// --- Draws of what is uncertain ------------------------------------------------------------------
+
+void check_uncertain(const RunOptions& o) {
+  const std::pair<bool, std::string_view> others[] = {{o.fingerprint, "fingerprint"},
+                                                      {!o.access_log.empty(), "access-log"},
+                                                      {o.twin || !o.twin_parts.empty(), "twin"},
+                                                      {o.strict, "strict"},
+                                                      {!o.junit.empty(), "junit"},
+                                                      {o.annotations, "annotations"}};
+  for (const auto& [given, name] : others) {
+    if (!given) continue;
+    throw UsageError(fmt::format(
+        "--uncertain cannot be combined with --{}: that is about one scenario, and each draw is "
+        "another one",
+        name));
+  }
+}
+
+/// As many draws as the user asks for.
+int draws_of(const LoadedScenario& loaded) {
+  const auto key = std::ranges::find(loaded.keys, "replications", &ResolvedKey::path);
+  const bool asked = key != loaded.keys.end() && key->origin == Origin::kSet;
+  return asked ? loaded.scenario.replications : kUncertainDraws;
+}
+
+/// Whether there is a plan; if not, what is wrong has been said.
+bool run_uncertain(const RunOptions& options, const PlannedRun& planned, Session& session,
+                   JsonOutput& json) {
+  UncertainPlanResult plan = plan_uncertain(
+      {.scenario = planned.loaded.file, .edits = options.edits, .draws = draws_of(planned.loaded)});
+  print_errors(plan.errors);
+  if (!plan.plan) return false;
+  for (const UncertainKey& key : plan.plan->base.uncertain) {
+    if (key.is_set) report::print_error("note: {} is set, and no longer uncertain\n", key.path);
+  }
+  report::ResultFolder folder(
+      planned.folder, report::identity_of({&planned.loaded}, "run", run_options().asked(options)),
+      options.force, keep_earlier(options, planned.folder));
+  session.keep_units_beside(planned.folder);
+  const std::string& name = planned.loaded.scenario.name;
+  report::ProgressBar bar = session.progress_bar(name);
+  std::optional<UncertainStudy> study;
+  session.simulate(name, bar, [&](const ReplicationOptions& run) {
+    study = study_uncertain(*std::move(plan.plan), run);
+  });
+  const report::Document document = report::uncertain_document(*study);
+  document.write_files(folder);
+  const bool with_separator = !options.quiet && options.format == "json";
+  print_result(options, {folder.path(), "uncertain.csv", &document},
+               with_separator ? json.separator() : "");
+  return true;
+}
+
 constexpr const char* kRunUsage =
     "Usage: retrysim run SCENARIO... [options]\n\n"
     "Simulates each scenario, prints a summary and writes the result files. Example:\n"
@@ -389,9 +453,20 @@ int run(const Arguments& arguments) {
     throw UsageError(
         "--shard cannot be combined with --fingerprint: what other tasks have simulated has none");
   }
+  if (options->uncertain) check_uncertain(*options);
   return in_session({"run", arguments}, *options, [&](Session& session) -> int {
     const auto planned = plan(*options);
     if (!planned) return kBadInput;
+    if (options->uncertain) {
+      JsonOutput json(planned->size());
+      bool valid = true;
+      execution::SideBySide runs;
+      for (const PlannedRun& p : *planned) {
+        runs.add([&] { valid = run_uncertain(*options, p, session, json) && valid; });
+      }
+      runs.finish();
+      return valid ? kDone : kBadInput;
+    }
     check_outputs(*options, *planned);
     Gate gate(*options, *planned);
     JsonOutput json(planned->size());

@@ -357,6 +357,10 @@ Json said_of(const Json& result, const PictureTables& tables) {
   } else if (result.contains("advice")) {
     const Json& advice = result.at("advice");
     sentences = first_of(advice.at("outcome") == "helps" ? "good" : "info", advice.at("sentences"));
+  } else if (result.contains("uncertain")) {
+    const Json& answer = result.at("uncertain");
+    sentences = first_of(answer.at("good") == answer.at("judged") ? "good" : "info",
+                         result.at("sentences"));
   } else if (result.contains("prediction")) {
     sentences = of_prediction(result.at("prediction"));
   } else if (result.contains("trigger")) {

@@ -15,7 +15,7 @@ struct KeyWords {
 };
 
 /// What the keys that are varied most are called.
-constexpr std::array<KeyWords, 24> kKeyWords = {{
+constexpr std::array<KeyWords, 25> kKeyWords = {{
     {"client.*.arrivals.total_rate", "offered load", "requests/s"},
     {"client.*.arrivals.rate", "offered load of each client", "requests/s"},
     {"client.*.surge.*.duration", "length of the surge", "s"},
@@ -38,6 +38,7 @@ constexpr std::array<KeyWords, 24> kKeyWords = {{
     {"service.*.queue.capacity", "places in the queue", ""},
     {"service.*.queue.discipline", "queue discipline", ""},
     {"service.*.service_time", "mean service time", "s"},
+    {"service.*.service_time.mean", "mean service time", "s"},
     {"service.*.throttle.rate", "throttle", "attempts/s"},
     {"service.*.concurrency.limit", "concurrency limit", ""},
 }};
@@ -73,12 +74,12 @@ std::string key_words(std::string_view path, std::string_view unit) {
 }
 
 bool is_for_pictures(std::string_view file) {
-  constexpr std::array<std::string_view, 18> kTables = {
-      "advice.csv",  "attempts.csv",    "backtest.csv",     "compare.csv",
-      "confirm.csv", "curve.csv",       "equilibria.csv",   "hysteresis.csv",
-      "latency.csv", "map.csv",         "mean_service.csv", "mean_timeseries.csv",
-      "points.csv",  "race.csv",        "storms.csv",       "summary.csv",
-      "tip.csv",     "trajectories.csv"};
+  constexpr std::array<std::string_view, 19> kTables = {
+      "advice.csv",  "attempts.csv",     "backtest.csv",     "compare.csv",
+      "confirm.csv", "curve.csv",        "equilibria.csv",   "hysteresis.csv",
+      "latency.csv", "map.csv",          "mean_service.csv", "mean_timeseries.csv",
+      "points.csv",  "race.csv",         "storms.csv",       "summary.csv",
+      "tip.csv",     "trajectories.csv", "uncertain.csv"};
   return std::find(kTables.begin(), kTables.end(), file) != kTables.end();
 }
 
@@ -95,6 +96,8 @@ PictureJson pictures_of(const PictureJson& json, const PictureTables& tables) {
     add_advice_picture(pictures, result);
   } else if (json.contains("map")) {
     add_map_picture(pictures, result);
+  } else if (json.contains("uncertain")) {
+    add_uncertain_picture(pictures, result);
   } else if (json.contains("prediction")) {
     add_prediction_picture(pictures, result);
   } else if (json.contains("trigger") || json.contains("load")) {

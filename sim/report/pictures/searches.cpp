@@ -996,6 +996,76 @@ void add_fit_picture(PictureJson& pictures, const PictureResult& result) {
   if (!picture["panels"].empty()) pictures.push_back(std::move(picture));
 }
 
+// --- Uncertain keys ------------------------------------------------------------------------------
+
+/// The draws over the two keys that decide most, by what became of them.
+void add_uncertain_picture(PictureJson& pictures, const PictureResult& result) {
+  static constexpr std::array<std::array<const char*, 3>, 5> kOutcomes = {
+      {{"recovers", "blue", "dot"},
+       {"keeps up", "blue", "dot"},
+       {"does not recover", "red", "cross"},
+       {"does not keep up", "red", "cross"},
+       {"not known", "grey", "square"}}};
+  const Json& about = result.json.at("uncertain");
+  const Json& keys = about.at("keys");
+  const PictureRows& table = result.table("uncertain.csv");
+  if (table.size() == 0 || keys.empty()) return;
+  // Those that decide first, the surer one along the bottom, then the others as they are listed.
+  std::vector<std::size_t> order(keys.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto rank = [&](std::size_t i) {
+    const Json& deciding = about.at("deciding");
+    const auto at = std::find(deciding.begin(), deciding.end(), keys[i].at("path"));
+    return at - deciding.begin();
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+  const auto axis = [&](const Json& key) {
+    const std::string path = key.at("path");
+    Extent values;
+    for (std::size_t row = 0; row < table.size(); ++row) values.add(table.number(row, path));
+    const double room = values.high > values.low ? 0.05 * (values.high - values.low) : 1;
+    const std::string unit = key.at("unit");
+    std::string label = key_words(path, unit);
+    return linear_axis({std::move(label)}, values.low - room, values.high + room);
+  };
+  const Json& across = keys[order.front()];
+  const std::string x = across.at("path");
+  std::string y = "success_rate";
+  Json upright = upright_axis({"success rate", "1", true}, 1);
+  if (order.size() > 1) {
+    y = keys[order[1]].at("path");
+    upright = axis(keys[order[1]]);
+  }
+  Json panel = panel_json("uncertain", "The draws, and what became of each", axis(across),
+                          std::move(upright));
+  for (const auto& [outcome, colour, mark] : kOutcomes) {
+    std::size_t count = 0;
+    for (std::size_t row = 0; row < table.size(); ++row) {
+      count += table.text(row, "outcome") == outcome;
+    }
+    if (count == 0) continue;
+    Json one =
+        series_json(fmt::format("{}: {}", outcome, counted(count, "draw")), {{"colour", colour}},
+                    from_table("uncertain.csv", {{"outcome", outcome}}, x, y));
+    one["mark"] = mark;
+    panel["series"].push_back(std::move(one));
+  }
+  panel["marks"] = Json::array();
+  if (across.contains("split") && across["split"].at("decides").get<bool>()) {
+    panel["marks"].push_back({{"at", across["split"].at("at")},
+                              {"colour", "grey"},
+                              {"dash", limit_dash()},
+                              {"name", "where it is decided"}});
+  }
+  PictureTexts text;
+  const Json said = result.json.value("sentences", Json::array());
+  if (!said.empty()) text.push_back(said[0]);
+  Json picture = picture_json(result.json, "uncertain", "how sure is it?", std::move(text));
+  picture["panels"].push_back(std::move(panel));
+  pictures.push_back(std::move(picture));
+}
+
 // --- Predictions ---------------------------------------------------------------------------------
 
 void add_prediction_picture(PictureJson& pictures, const PictureResult& result) {

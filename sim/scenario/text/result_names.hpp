@@ -12,20 +12,21 @@
 namespace retrysim::scenario {
 
 /// Tables and documents of all commands. Those of further variants are "scenario-2.toml", ...
-inline constexpr std::array<std::string_view, 36> kResultFiles = {
+inline constexpr std::array<std::string_view, 37> kResultFiles = {
     "advice.csv",     "attempts.csv",   "backtest.csv",     "burstiness.csv",      "choose.csv",
     "compare.csv",    "confirm.csv",    "curve.csv",        "durations.csv",       "equilibria.csv",
     "fit.csv",        "hysteresis.csv", "incidents.csv",    "instances.csv",       "latency.csv",
     "laws.csv",       "map.csv",        "mean_service.csv", "mean_timeseries.csv", "phases.csv",
     "points.csv",     "prediction.csv", "race.csv",         "replications.csv",    "result.json",
     "scenario.toml",  "service.csv",    "slo.csv",          "storms.csv",          "summary.csv",
-    "thresholds.csv", "timeseries.csv", "tip.csv",          "trajectories.csv",    "upgrade.csv",
-    "verdicts.csv"};
+    "thresholds.csv", "timeseries.csv", "tip.csv",          "trajectories.csv",    "uncertain.csv",
+    "upgrade.csv",    "verdicts.csv"};
 
 /// Pictures that scripts/plot.py puts beside the data, each in one of the formats.
-inline constexpr std::array<std::string_view, 14> kPictures = {
-    "advise",        "glance", "fit",       "overview",   "latency", "compare", "sweep",
-    "sweep_clients", "tip",    "tip_curve", "hysteresis", "choose",  "map",     "phase_plane"};
+inline constexpr std::array<std::string_view, 15> kPictures = {
+    "advise",     "glance", "fit",           "overview",    "latency",
+    "compare",    "sweep",  "sweep_clients", "tip",         "tip_curve",
+    "hysteresis", "choose", "map",           "phase_plane", "uncertain"};
 inline constexpr std::array<std::string_view, 3> kPictureFormats = {".png", ".svg", ".pdf"};
 
 /// The page that `retrysim report` puts there.

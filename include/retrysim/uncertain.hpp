@@ -1,0 +1,144 @@
+// How sure is a scenario? Some of its values are known by an interval only, such as the number of
+// servers that `retrysim fit` finds in a log: `[uncertain."service.api.servers"] low = 8,
+// high = 12`. Each replication draws the values of these keys and simulates the scenario that has
+// them. What is said of it: in how many draws the system recovers, and which keys decide that.
+//
+//     UncertainPlan plan = plan_uncertain({.scenario = "mine/scenario.toml"}).value();
+//     const UncertainStudy study = study_uncertain(std::move(plan), {.jobs = 2});
+//     study.answer.share() ... study.answer.deciding ...
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/error.hpp>
+#include <retrysim/metrics.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/table.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace retrysim {
+
+/// The value of an uncertain key in a replication. It depends on nothing but the seed, the path of
+/// the key, the number of the replication and the interval, so that variants of a scenario see the
+/// same draws. The scenario's own value is the median. The logarithm is normally distributed on
+/// either side of it, with the spread that leaves as much beyond each end as `certainty` says; the
+/// value itself, if the interval begins at 0 or below. Counts are rounded, durations to
+/// nanoseconds; what the key cannot take is drawn again.
+double draw_uncertain(const UncertainKey& key, std::uint64_t seed, std::uint32_t replication);
+
+/// The value as an edit of the scenario: `service.api.servers=9`.
+std::string edit_of(const UncertainKey& key, double value);
+
+/// Draws of a scenario unless somebody asks for another number.
+inline constexpr int kUncertainDraws = 100;
+
+struct UncertainRequest {
+  std::filesystem::path scenario;
+  std::vector<std::string> edits = {};          ///< as `load_scenario_file` takes them
+  std::vector<std::string> variant_edits = {};  ///< those of a `Variant`
+  int draws = kUncertainDraws;                  ///< at least 1
+};
+
+/// The scenario and its draws, all of which are valid.
+struct UncertainPlan {
+  LoadedScenario base;
+  /// Those of `base.uncertain` that are drawn: no edit has given them a value.
+  std::vector<UncertainKey> keys;
+  std::vector<std::vector<double>> draws;  ///< [draw][key]
+  /// The scenario of a draw. May be called by several threads.
+  std::function<std::shared_ptr<const Scenario>(std::size_t draw)> scenario;
+};
+
+/// Either a plan, or at least one error.
+struct UncertainPlanResult {
+  std::optional<UncertainPlan> plan;
+  std::vector<Diagnostic> errors;
+
+  /// The plan; throws an InputError with all mistakes if there are any.
+  UncertainPlan value() && {
+    check(errors);
+    return *std::move(plan);
+  }
+};
+
+/// Loads the scenario and each draw. An error is also a draw that no scenario can have, though each
+/// of its values is one that its key can take: shares that come to more than 1. Throws RequestError
+/// if no key is uncertain, or if the warm-up has still to be found.
+UncertainPlanResult plan_uncertain(const UncertainRequest& request);
+
+// --- The answer ----------------------------------------------------------------------------------
+
+/// What is asked of a draw.
+enum class UncertainQuestion : std::uint8_t {
+  kRecovers,  ///< something goes wrong: does goodput come back for good?
+  kKeepsUp,  ///< nothing does: do about as many requests succeed as with the scenario's own values?
+};
+
+/// Draws on one side of a value.
+struct UncertainSide {
+  double end = 0;  ///< the value of a draw that is nearest to the other side
+  std::size_t good = 0, of = 0;
+};
+
+/// How a key decides: draws with smaller values against draws with larger ones, divided where the
+/// shares of good draws differ most.
+struct UncertainSplit {
+  std::size_t key = 0;         ///< its number
+  UncertainSide below, above;  ///< up to `below.end`, and from `above.end` on
+  /// Probability of a difference as large at any place if the key decided nothing: the share of
+  /// 999 permutations of the draws that have one.
+  double p = 1;
+  /// Whether the key decides: its p stands the test of Holm among all keys at 5 %.
+  bool decides = false;
+};
+
+struct UncertainAnswer {
+  UncertainQuestion question = UncertainQuestion::kRecovers;
+  /// By draw; nothing: the run was too short to tell.
+  std::vector<std::optional<bool>> good;
+  std::size_t hits = 0, judged = 0;
+  double low = 0, high = 1;  ///< Wilson's 95 % interval of the share of all possible draws
+  /// Draws without health even before anything goes wrong; they do not count as recovered.
+  std::size_t ill_before = 0;
+  std::vector<UncertainSplit> splits;  ///< of each key; none if all draws fare alike
+  std::vector<std::size_t> deciding;   ///< places in `splits`, at most two, the surest first
+
+  std::optional<double> share() const {
+    if (judged == 0) return std::nullopt;
+    return static_cast<double>(hits) / static_cast<double>(judged);
+  }
+};
+
+/// What follows from the draws, [draw][key], and how each fared. Pure.
+UncertainAnswer answer_uncertain(UncertainQuestion question,
+                                 std::span<const std::vector<double>> draws,
+                                 std::vector<std::optional<bool>> good);
+
+struct UncertainStudy {
+  UncertainPlan plan;
+  MetricValues drawn;  ///< by draw
+  MetricValues own;    ///< of replications with the scenario's own values
+  UncertainAnswer answer;
+  /// Of the replications with the scenario's own values: how many are good, and how many could be
+  /// judged.
+  std::size_t own_hits = 0, own_judged = 0;
+};
+
+/// Simulates each draw once, as the replication of its number, and the scenario itself: as many
+/// replications as it says, but no more than draws. Throws what `simulate_all` throws.
+UncertainStudy study_uncertain(UncertainPlan plan, const ReplicationOptions& run = {});
+
+/// uncertain: a row for each draw, with the values and what came of it.
+Tables tables(const UncertainStudy& study);
+
+}  // namespace retrysim
