@@ -655,10 +655,11 @@ std::string law_text(const Law& law) {
                          a[1]);
     case LawKind::kHyperexponential:
       return fmt::format(
-          "{{ distribution = \"hyperexponential\", p = {:.6g}, mean1 = \"{}\", mean2 = \"{}\" }}",
+          "{{ distribution = \"hyperexponential\", p = {:.6g}, mean1 = \"{}\", mean2 = \"{}\", "
+          "factor = 1 }}",
           a[0], duration_text(a[1]), duration_text(a[2]));
     default:
-      return "{ distribution = \"empirical\", file = \"service-times.csv\" }";
+      return "{ distribution = \"empirical\", file = \"service-times.csv\", factor = 1 }";
   }
 }
 
@@ -786,10 +787,109 @@ std::string arrival_words(const FittedArrivals& a) {
       a.rate.value);
 }
 
+namespace {
+
+/// The tables of what is not known for sure, from which `run --uncertain` draws.
+class Intervals {
+ public:
+  /// A key with its interval, both ends as TOML. It is left out if it has no width.
+  void add(std::string_view path, std::string low, std::string high,
+           double certainty = kCertainty) {
+    if (low == high) return;
+    text_ += fmt::format("\n[uncertain.{}]\nlow = {}\nhigh = {}\n", scenario::render_text(path),
+                         low, high);
+    if (certainty != kCertainty) text_ += fmt::format("certainty = {}\n", certainty);
+  }
+  void add_time(std::string_view path, double low_s, double high_s) {
+    add(path, scenario::render_text(duration_text(low_s)),
+        scenario::render_text(duration_text(high_s)));
+  }
+  void add_number(std::string_view path, double low, double high) {
+    add(path, fmt::format("{:.6g}", low), fmt::format("{:.6g}", high));
+  }
+  /// What has no interval to draw from.
+  void leave_out(const std::string& why) { left_out_ += comment(why); }
+
+  std::string text() const {
+    if (text_.empty() && left_out_.empty()) return "";
+    std::string all = "\n";
+    if (!text_.empty()) {
+      all += comment(
+          "What the log leaves open: intervals (95 %, if not said otherwise) from which `retrysim "
+          "run` draws if its option uncertain is given. Without it they change nothing.");
+    }
+    return all + left_out_ + text_;
+  }
+
+ private:
+  std::string text_, left_out_;
+};
+
+void add_service_time(Intervals& intervals, const FittedServiceTime& s) {
+  const std::string path = "service.service.service_time";
+  const double low = s.mean.low / s.mean.value, high = s.mean.high / s.mean.value;
+  if (!(low > 0 && low <= 1 && high >= 1)) return;
+  const double mean = s.chosen.mean();
+  switch (s.chosen.kind) {
+    case LawKind::kConstant:
+      return intervals.add_time(path, low * mean, high * mean);
+    case LawKind::kExponential:
+    case LawKind::kGamma:
+    case LawKind::kLognormal:
+    case LawKind::kWeibull:
+    case LawKind::kPareto:
+      return intervals.add_time(path + ".mean", low * mean, high * mean);
+    default:
+      return intervals.add_number(path + ".factor", low, high);
+  }
+}
+
+void add_servers(Intervals& intervals, const FittedCapacity& c) {
+  if (!c.servers || !c.high) {
+    return intervals.leave_out(fmt::format(
+        "At least {} server{} is all that the log tells of them: their number cannot be drawn.",
+        c.low, c.low == 1 ? "" : "s"));
+  }
+  constexpr double kOfTest = 0.99;  // FittedCapacity
+  intervals.add("service.service.servers", std::to_string(c.low), std::to_string(*c.high),
+                c.by_order ? kCertainty : kOfTest);
+}
+
+/// A share of the lines that have a status, by Wilson's interval.
+void add_share(Intervals& intervals, const std::string& path, std::size_t some, std::size_t all) {
+  constexpr double kWidth = 1.96;
+  const auto n = static_cast<double>(all);
+  const double p = static_cast<double>(some) / n, z2 = kWidth * kWidth;
+  const double middle = (p + z2 / (2 * n)) / (1 + z2 / n);
+  const double half = kWidth * std::sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n);
+  constexpr double kMost = 0.5;  // shares of several statuses must not come to more than 1
+  if (p > kMost) return;
+  intervals.add_number(path, std::min(p, middle - half), std::max(p, middle + half));
+}
+
+void add_rate(Intervals& intervals, const FittedArrivals& arrivals) {
+  switch (arrivals.kind) {
+    case ArrivalKind::kPoisson:
+      return intervals.add_number("client.clients.arrivals.total_rate", arrivals.rate.low,
+                                  arrivals.rate.high);
+    case ArrivalKind::kVarying: {
+      // The changes are played as they were; chance is left.
+      const double off = 1.96 / std::sqrt(static_cast<double>(arrivals.requests));
+      return intervals.add_number("client.clients.arrivals.scale", std::max(0.01, 1 - off),
+                                  1 + off);
+    }
+    case ArrivalKind::kOther:
+      return intervals.leave_out("The times of requests are repeated, so no rate can be drawn.");
+  }
+}
+
+}  // namespace
+
 std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
                                                                 const std::string& name,
                                                                 const std::string& source) {
   std::vector<std::pair<std::string, std::string>> inputs;
+  Intervals intervals;
   std::string text = comment(source);
   text += comment(
       "Figures in brackets are 95 % intervals, if not said otherwise. Change what you know better, "
@@ -823,6 +923,7 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
     text += comment(s.why);
     if (!s.two_kinds.empty()) text += comment(s.two_kinds);
     text += fmt::format("service_time = {}\n", law_text(s.chosen));
+    add_service_time(intervals, s);
     if (!s.quantiles_s.empty()) {
       std::string csv = "value_s,weight\n";
       for (const double q : s.quantiles_s) fmt::format_to(std::back_inserter(csv), "{:.6g},1\n", q);
@@ -850,6 +951,7 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
       text += comment("So many requests were under way at once: none of them has to wait.");
     }
     text += fmt::format("servers = {}\n", fit.capacity->played());
+    add_servers(intervals, *fit.capacity);
   }
   if (fit.queue_capacity) {
     text += comment("When so many waited, all further requests were turned away.");
@@ -885,6 +987,8 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
         beyond += s.lines;
       } else {
         text += fmt::format("\"{}\" = {}\n", s.status, share_text(s.lines));
+        add_share(intervals, fmt::format("service.service.errors.{}", s.status), s.lines,
+                  with_status);
       }
     }
     if (beyond > 0) {
@@ -909,7 +1013,11 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
   }
   if (has_timeout) {
     if (!lost) text += comment(timeout_words(*fit.gave_up));
-    text += fmt::format("attempt_timeout = \"{}\"\n", duration_text(fit.gave_up->timeout->value));
+    const Estimate& timeout = *fit.gave_up->timeout;
+    text += fmt::format("attempt_timeout = \"{}\"\n", duration_text(timeout.value));
+    if (timeout.low > 0) {
+      intervals.add_time("client.clients.attempt_timeout", timeout.low, timeout.high);
+    }
   }
   text += "\n[client.clients.arrivals]\n";
   if (users) {
@@ -920,6 +1028,7 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
                         duration_text(fit.load_test->think_s));
   } else {
     text += comment(arrival_words(fit.arrivals));
+    add_rate(intervals, fit.arrivals);
     switch (fit.arrivals.kind) {
       case ArrivalKind::kPoisson:
         text += comment(
@@ -966,6 +1075,7 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
                           "be told from others: they are among the arrivals above.");
     text += "mode = \"none\"\n";
   }
+  text += intervals.text();
   inputs.emplace(inputs.begin(), "scenario.toml", std::move(text));
   return inputs;
 }
