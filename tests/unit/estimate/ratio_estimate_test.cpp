@@ -10,6 +10,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "unit/estimate/counted_runs.hpp"
+
 #include <array>
 #include <cmath>
 #include <concepts>
@@ -24,30 +26,11 @@ using stats::jackknife_ratio;
 
 namespace {
 
-Scenario web_clients() {
-  Scenario s;
-  s.services.resize(1);
-  s.clients.resize(1);
-  s.clients[0].name = "web";
-  return s;
-}
+Scenario web_clients() { return test::scenario_of_groups({"web"}); }
+Scenario web_and_batch_clients() { return test::scenario_of_groups({"web", "batch"}); }
 
 RunResult run_of_one_group(std::uint64_t requests, std::uint64_t successes) {
-  RunResult run;
-  run.window_end = Time::zero() + Duration::seconds(10);
-  run.interval = Duration::seconds(1);
-  run.clients.resize(1);
-  run.services.resize(1);
-  run.clients[0].requests = requests;
-  run.clients[0].outcomes[static_cast<std::size_t>(Outcome::kSuccess)] = successes;
-  return run;
-}
-
-Scenario web_and_batch_clients() {
-  Scenario s = web_clients();
-  s.clients.push_back(s.clients[0]);
-  s.clients[1].name = "batch";
-  return s;
+  return test::counted_run(1, requests, successes);
 }
 
 /// The numbers of a result, down to the last struct and array; not those of its vectors.

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "unit/estimate/counted_runs.hpp"
 #include "unit/measure/count_bins.hpp"
 
 #include <array>
@@ -18,26 +19,11 @@ using namespace retrysim;
 
 namespace {
 
-Scenario two_groups() {
-  Scenario s;
-  s.services.resize(1);
-  s.clients.resize(2);
-  s.clients[0].name = "web";
-  s.clients[1].name = "batch";
-  return s;
-}
+Scenario two_groups() { return test::scenario_of_groups({"web", "batch"}); }
 
 /// A replication in which each group submits `requests` and has `successes`.
 RunResult replication(std::uint64_t requests, std::uint64_t successes) {
-  RunResult run;
-  run.window_end = Time::zero() + Duration::seconds(10);
-  run.interval = Duration::seconds(1);
-  run.clients.resize(2);
-  for (ClientResult& c : run.clients) {
-    c.requests = requests;
-    c.outcomes[static_cast<std::size_t>(Outcome::kSuccess)] = successes;
-  }
-  run.services.resize(1);
+  RunResult run = test::counted_run(2, requests, successes);
   run.services[0].nominal_servers = 1;
   return run;
 }

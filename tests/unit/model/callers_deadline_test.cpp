@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "unit/model/small_world.hpp"
+#include "unit/model/callees.hpp"
 
 namespace retrysim {
 namespace {
@@ -16,20 +16,11 @@ using test::ms;
 
 /// A further service, called by `caller` without retries, with what remains of its deadline.
 ClientSpec& add_tier(Scenario& s, std::size_t caller, const std::string& name, Duration time) {
-  ServiceSpec service;
-  service.name = name;
-  service.servers = ServiceSpec::kUnlimited;
-  service.service_time = Distribution::constant(time);
-  service.abandoned = Abandoned::kAbort;
-  s.services.push_back(service);
-  ClientSpec call;
-  call.name = s.services[caller].name + "." + name;
-  call.service = s.services.size() - 1;
+  ClientSpec& call = test::add_callee(s, caller, name, time);
+  s.services.back().abandoned = Abandoned::kAbort;
   call.retry.mode = RetryMode::kCustom;
-  call.retry.max_attempts = 1;
   call.timeouts.deadline_of_caller = true;
-  test::add_call(s, caller, call);
-  return s.clients.back();
+  return call;
 }
 
 TEST_CASE("A call ends when the client of its attempt stops waiting") {

@@ -6,28 +6,14 @@
 #include <stdexcept>
 #include <string>
 
-#include "unit/model/small_world.hpp"
+#include "unit/model/callees.hpp"
 
 namespace retrysim {
 namespace {
 
+using test::add_callee;
 using test::count;
 using test::ms;
-
-/// A further service that `caller` calls, without retries; the client group that does.
-ClientSpec& add_callee(Scenario& s, std::size_t caller, const std::string& name, Duration time) {
-  ServiceSpec service;
-  service.name = name;
-  service.servers = ServiceSpec::kUnlimited;
-  service.service_time = Distribution::constant(time);
-  s.services.push_back(service);
-  ClientSpec call;
-  call.name = s.services[caller].name + "." + name;
-  call.service = s.services.size() - 1;
-  call.retry.max_attempts = 1;
-  test::add_call(s, caller, call);
-  return s.clients.back();
-}
 
 void let_fail(ServiceSpec& service) { service.errors = {{{500, "InternalError"}, 1.0}}; }
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
 
-#include "unit/model/small_world.hpp"
+#include "unit/model/mutating_world.hpp"
 
 #include <cmath>
 #include <stdexcept>
@@ -17,15 +17,9 @@ using test::ms;
 /// One request with side effects. Its client gives an attempt up after 50 ms and makes the next one
 /// 100 ms later: at 0, 150 and 300 ms. A server takes `service`, or 5 ms for a read.
 Scenario asking_world(Duration service) {
-  Scenario s = test::small_world();
-  s.services[0].servers = ServiceSpec::kUnlimited;
-  s.services[0].service_time = Distribution::constant(service);
-  s.clients[0].side_effects.mutating = 1;
+  Scenario s = test::mutating_world(service, ms(50), ms(100));
   s.clients[0].side_effects.reconciles = true;
   s.clients[0].side_effects.reconcile_read = Distribution::constant(ms(5));
-  s.clients[0].retry.backoff.base = s.clients[0].retry.backoff.throttle_base = ms(100);
-  s.clients[0].retry.backoff.factor = 1;
-  test::set_timeout(s.clients[0], ms(50));
   return s;
 }
 

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
 
-#include "unit/model/small_world.hpp"
+#include "unit/model/mutating_world.hpp"
 
 namespace retrysim {
 namespace {
@@ -14,15 +14,7 @@ using test::ms;
 
 /// One request with side effects. Its client gives up after 50 ms; a server takes `service`.
 Scenario impatient_world(Duration service) {
-  Scenario s = test::small_world();
-  s.services[0].servers = ServiceSpec::kUnlimited;
-  s.services[0].service_time = Distribution::constant(service);
-  s.clients[0].side_effects.mutating = 1;
-  s.clients[0].retry.backoff.base = ms(100);
-  s.clients[0].retry.backoff.throttle_base = ms(100);
-  s.clients[0].retry.backoff.factor = 1;
-  test::set_timeout(s.clients[0], ms(50));
-  return s;
+  return test::mutating_world(service, ms(50), ms(100));
 }
 
 // Attempts are sent at 0, 150 and 300 ms.

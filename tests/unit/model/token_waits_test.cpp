@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
 
-#include "unit/model/small_world.hpp"
+#include "unit/model/mutating_world.hpp"
 
 #include <cmath>
 #include <stdexcept>
@@ -18,15 +18,9 @@ using test::ms;
 /// One request with side effects; its client gives an attempt up after 100 ms and sends the next
 /// one 10 ms later: at 0, 110 and 220 ms. Who finds the token in use waits.
 Scenario waiting_world(Duration service) {
-  Scenario s = test::small_world();
-  s.services[0].servers = ServiceSpec::kUnlimited;
-  s.services[0].service_time = Distribution::constant(service);
+  Scenario s = test::mutating_world(service, ms(100), ms(10));
   s.services[0].idempotency.window = Duration::seconds(1000);
   s.services[0].idempotency.in_progress = InProgress::kWait;
-  s.clients[0].side_effects.mutating = 1;
-  s.clients[0].retry.backoff.base = s.clients[0].retry.backoff.throttle_base = ms(10);
-  s.clients[0].retry.backoff.factor = 1;
-  test::set_timeout(s.clients[0], ms(100));
   return s;
 }
 

@@ -14,25 +14,13 @@
 #include <stdexcept>
 #include <string>
 #include "scenario_of.hpp"
+#include "unit/prediction/zombie_system.hpp"
 
 namespace retrysim {
 namespace {
 
 using test::scenario_of;
-
-/// Clients that give up after a second and come back at once; work that is served all the same.
-/// So many services in a second that chance is nothing.
-constexpr double kPerTimeout = 10'000;
-
-std::string zombie(double load, int attempts, const std::string& more = "") {
-  return fmt::format(
-      "name = \"zombie\"\nduration = 60\n"
-      "[service.api]\nservice_time = {{ distribution = \"exponential\", mean = {} }}\n"
-      "[client.web]\ncount = 100\n"
-      "arrivals = {{ process = \"poisson\", total_rate = {} }}\n"
-      "attempt_timeout = 1\nretry = {{ mode = \"custom\", max_attempts = {}, delays = [0] }}\n{}",
-      1 / kPerTimeout, load * kPerTimeout, attempts, more);
-}
+using test::zombie_system;
 
 TEST_CASE("The shortest outage that tips a queue of abandoned work") {
   struct Case {
@@ -46,8 +34,8 @@ TEST_CASE("The shortest outage that tips a queue of abandoned work") {
         Case{"P115", .75, 2, 1.1069}, Case{"P116", .8, 3, 1.0588}}) {
     INFO(c.id);
     const auto points = fluid_tipping_points(
-        scenario_of(
-            zombie(c.load, c.attempts, "[fault.outage]\nstart = 5\nduration = 1\ncapacity = 0\n")),
+        scenario_of(zombie_system(c.load, c.attempts,
+                                  "[fault.outage]\nstart = 5\nduration = 1\ncapacity = 0\n")),
         0);
     REQUIRE(points.size() == 1);
     CHECK(points[0].trigger == "fault.outage.duration");
@@ -69,7 +57,7 @@ TEST_CASE("The shortest surge that tips a queue of abandoned work") {
         Case{"P120", .6, 3, 3, 1.407}, Case{"P121", .8, 2, 2.5, 1.04}}) {
     INFO(c.id);
     const auto points = fluid_tipping_points(
-        scenario_of(zombie(
+        scenario_of(zombie_system(
             c.load, c.attempts,
             fmt::format("surge.peak = {{ start = 5, duration = 1, factor = {} }}\n", c.factor))),
         0);
@@ -115,7 +103,7 @@ TEST_CASE("A retry quota lets every outage pass, and work balance says when") {
 TEST_CASE("A backlog above the timeout drains with what three attempts leave of the capacity") {
   // P122: ten timeouts of work at a load of 0.2; a stop of the service makes the backlog.
   const Scenario scenario =
-      scenario_of(zombie(0.2, 3, "[fault.stop]\nstart = 5\nduration = 17\ncapacity = 0\n"));
+      scenario_of(zombie_system(0.2, 3, "[fault.stop]\nstart = 5\nduration = 17\ncapacity = 0\n"));
   const FluidRun run = run_fluid(scenario, 0, {.series_interval = 0.1});
   double above = 0, below = 0, from = 0, to = 0;
   for (const FluidSample& s : run.series) {
@@ -128,7 +116,7 @@ TEST_CASE("A backlog above the timeout drains with what three attempts leave of 
 }
 
 TEST_CASE("Where a constant load settles") {
-  const FluidEquilibria e = fluid_equilibria(scenario_of(zombie(0.7, 3)), 0);
+  const FluidEquilibria e = fluid_equilibria(scenario_of(zombie_system(0.7, 3)), 0);
   CHECK(e.phase == FluidPhase::kVulnerable);
   CHECK(e.load == Approx(0.7));
   CHECK(e.vulnerable_load == Approx(1.0 / 3).epsilon(1e-6));
@@ -140,8 +128,8 @@ TEST_CASE("Where a constant load settles") {
   CHECK(e.states[1].failure == Approx((-1 + std::sqrt(1 + 4 * 0.3 / 0.7)) / 2).epsilon(1e-6));
   CHECK(e.states[2].name == "dead");
   CHECK(e.states[2].load == Approx(2.1));
-  CHECK(fluid_equilibria(scenario_of(zombie(0.3, 3)), 0).phase == FluidPhase::kSafe);
-  CHECK(fluid_equilibria(scenario_of(zombie(1.1, 1)), 0).phase == FluidPhase::kDead);
+  CHECK(fluid_equilibria(scenario_of(zombie_system(0.3, 3)), 0).phase == FluidPhase::kSafe);
+  CHECK(fluid_equilibria(scenario_of(zombie_system(1.1, 1)), 0).phase == FluidPhase::kDead);
 }
 
 TEST_CASE("A short queue turns away for nothing, and one equilibrium remains") {
@@ -347,19 +335,24 @@ TEST_CASE("What drains slowly recovers, however long the trigger was") {
   // times the outage, long beyond the 80 timeouts for which the search first looks.
   for (const double load : {0.8, 0.9, 0.97}) {
     const auto points = fluid_tipping_points(
-        scenario_of(zombie(load, 1, "[fault.outage]\nstart = 5\nduration = 20\ncapacity = 0\n")), 0,
-        20);
+        scenario_of(
+            zombie_system(load, 1, "[fault.outage]\nstart = 5\nduration = 20\ncapacity = 0\n")),
+        0, 20);
     REQUIRE(points.size() == 1);
     CHECK_FALSE(points[0].down_without);
     CHECK_FALSE(points[0].found);
   }
   // At load 1.02 nothing drains.
-  const auto over = fluid_tipping_points(
-      scenario_of(zombie(1.02, 1, "[fault.outage]\nstart = 5\nduration = 2\ncapacity = 0\n")), 0);
+  const auto over =
+      fluid_tipping_points(scenario_of(zombie_system(
+                               1.02, 1, "[fault.outage]\nstart = 5\nduration = 2\ncapacity = 0\n")),
+                           0);
   CHECK((over.at(0).down_without || over.at(0).found));
   // The trigger's own length is tried, even if it is longer than fifty timeouts.
-  const auto longer = fluid_tipping_points(
-      scenario_of(zombie(0.5, 1, "[fault.outage]\nstart = 5\nduration = 70\ncapacity = 0\n")), 0);
+  const auto longer =
+      fluid_tipping_points(scenario_of(zombie_system(
+                               0.5, 1, "[fault.outage]\nstart = 5\nduration = 70\ncapacity = 0\n")),
+                           0);
   CHECK(longer.at(0).duration == Approx(70));
 }
 
@@ -489,7 +482,7 @@ TEST_CASE("What the fluid does not model it refuses, with the key") {
 
 TEST_CASE("The fluid ends when it is asked to stop") {
   const Scenario scenario =
-      scenario_of(zombie(0.7, 3, "[fault.outage]\nstart = 5\nduration = 1\ncapacity = 0\n"));
+      scenario_of(zombie_system(0.7, 3, "[fault.outage]\nstart = 5\nduration = 1\ncapacity = 0\n"));
   std::atomic<bool> stop{true};
   const StopScope scope(&stop);
   CHECK_THROWS_AS(run_fluid(scenario, 0), Interrupted);

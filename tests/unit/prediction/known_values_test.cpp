@@ -12,11 +12,13 @@
 #include <cmath>
 #include <string>
 #include "scenario_of.hpp"
+#include "unit/prediction/zombie_system.hpp"
 
 namespace retrysim {
 namespace {
 
 using test::scenario_of;
+using test::zombie_system;
 
 TEST_CASE("Critical failure shares, to 1e-9") {
   CHECK(quota_critical_share(3, 5) == Approx(0.320724347323).epsilon(1e-9));
@@ -107,18 +109,6 @@ TEST_CASE("Live attempts and zombies, to 1e-8") {
 }
 
 // --- The fluid -----------------------------------------------------------------------------------
-
-constexpr double kServicesPerTimeout = 10'000;
-
-std::string zombie_system(double load, int attempts, const std::string& more = "") {
-  return fmt::format(
-      "name = \"zombie\"\nduration = 60\n"
-      "[service.api]\nservice_time = {{ distribution = \"exponential\", mean = {} }}\n"
-      "[client.web]\ncount = 100\n"
-      "arrivals = {{ process = \"poisson\", total_rate = {} }}\n"
-      "attempt_timeout = 1\nretry = {{ mode = \"custom\", max_attempts = {}, delays = [0] }}\n{}",
-      1 / kServicesPerTimeout, load * kServicesPerTimeout, attempts, more);
-}
 
 TEST_CASE("Below 1 / attempts the fluid is safe, and collapsed it makes all attempts") {
   for (const auto& [rho, attempts] :
