@@ -34,7 +34,7 @@ enum class BreakerClose : std::uint8_t {
   kAll,  ///< all of them succeed: the first failure opens it again
   /// When all, or `min_calls`, have ended, fewer have failed or were slow than it takes to open it.
   kShare,
-  /// So many in a row succeed (`close_after`); the first failure opens it again. `probes` may be
+  /// `close_after` probes in a row succeed; the first failure opens it again. `probes` may be
   /// under way at once.
   kConsecutive,
 };
@@ -153,7 +153,7 @@ class BreakerCounts {
   explicit BreakerCounts(const BreakerRules& rules);
 
   void add_call(Time now) { present(now).calls++, all_.calls++; }
-  /// Of the newest call, or in the present slice.
+  /// The result of the newest call, or one in the present slice of time.
   void add_result(bool failed, bool slow, Time now);
   struct Sums {
     std::uint32_t calls = 0, failures = 0, slow = 0;
@@ -189,10 +189,11 @@ class Breaker {
   /// Whether a call may go. A call that may must be told to `record` or `release` once, with
   /// `era()` as it is now.
   bool ask(const BreakerRules& rules, Time now);
-  /// It has ended. `error`: kSuccess, or the class of the error that it ended with, after `length`.
+  /// A call has ended. `error`: kSuccess, or the class of the error that it ended with, after
+  /// `length`.
   void record(const BreakerRules& rules, std::uint32_t era, ResponseClass error, Duration length,
               Time now);
-  /// It has ended without a result for the breaker.
+  /// A call has ended without a result for the breaker.
   void release(std::uint32_t era);
 
   BreakerState state() const { return state_; }

@@ -193,8 +193,8 @@ Comparison compare_runs(std::vector<ComparedVariant> variants,
 /// found.
 void take_warmup(LoadedScenario& loaded, const FoundWarmup& found);
 
-/// Those of a run, of all variants together, and compare (a row for each variant, client and
-/// metric). The comparison must outlive them.
+/// The tables of a run, of all variants together, and the table `compare` (a row for each variant,
+/// client and metric). The comparison must outlive them.
 Tables tables(const Comparison& comparison);
 
 // --- Choosing ------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ struct Diagnostic {
   /// The key at that place, with its table ("client.web.retry.max_attempts"), or the part of the
   /// request ("trigger"); empty if there is none.
   std::string key = {};
-  /// Of a misspelt name the known one that is nearest; empty if none is near.
+  /// The known name that is nearest to a misspelt one; empty if none is near.
   std::string nearest = {};
   /// `file` is no file but a part of the request: "set" (an edit), "vary", "trigger".
   bool in_request = false;
@@ -53,7 +53,7 @@ class InputError : public std::runtime_error {
   /// All mistakes that were found, by place; at least one.
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
 
-  // Of the first.
+  // The first mistake.
   const std::string& message() const { return diagnostics_.front().message; }
   const std::string& file() const { return diagnostics_.front().file; }
   int line() const { return diagnostics_.front().line; }

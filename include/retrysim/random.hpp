@@ -63,7 +63,7 @@ enum class Purpose : std::uint8_t {
   kTimeout = 7,       ///< attempt timeout, where it is a distribution
   kThinkTime = 8,     ///< closed-loop think time
   kQueuePick = 9,     ///< which attempt a queue of discipline "random" serves next
-  // As the purpose above, for the second message of an attempt that sends two.
+  // The same purposes for the second message of an attempt that sends two.
   kSecondNetwork = 10,
   kSecondResponse = 11,
   kSecondServiceTime = 12,
@@ -161,7 +161,7 @@ class Draws {
 
   /// Uniform on {0, ..., n - 1}; 0 < n < 2^32 (bias below n / 2^64).
   std::uint32_t below(std::uint32_t n) { return below(next(), n); }
-  /// As above, from a word that has already been drawn.
+  /// `below(n)` from a word that has already been drawn.
   static std::uint32_t below(std::uint64_t word, std::uint32_t n) {
     return static_cast<std::uint32_t>(wide_product(word, n).high);
   }
@@ -198,7 +198,7 @@ extern const ZigguratLayer kNormalLayers[256];
 /// `unit_exponential` for a first word that is not inside its layer (2.2 % of them).
 double unit_exponential_outside(Draws& draws, std::uint64_t word);
 
-/// As above, for `unit_normal` (1.5 % of them).
+/// `unit_normal` for a first word that is not inside its layer (1.5 % of them).
 double unit_normal_outside(Draws& draws, std::uint64_t word);
 
 /// A length with the sign of a normal variate, which is the word's bit above that of the layer.

@@ -288,7 +288,7 @@ struct RetryState {
   SendRateLimiter* limiter = nullptr;
   ForRetryLimits<Pointer> limits = {};
 
-  /// Whether the rules need any.
+  /// Whether the rules need any of this state.
   bool remembers() const { return quota != nullptr || limiter != nullptr || has_limits(); }
   bool has_limits() const {
     return std::apply([](auto*... limit) { return (... || (limit != nullptr)); }, limits);

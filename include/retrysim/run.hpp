@@ -56,7 +56,7 @@ class Store {
 
   /// The bytes of a unit, exactly as they were added; nothing if they are not there or damaged.
   virtual std::optional<std::string> find(const UnitKey& key) = 0;
-  /// Whether they are now there to be found. A store that is full or cannot be written keeps
+  /// Whether the bytes are now there to be found. A store that is full or cannot be written keeps
   /// nothing more; that is no error.
   virtual bool add(const UnitKey& key, std::string_view bytes) = 0;
   /// Whether all that was found or added outlasts the store: not if that is to be removed, because
@@ -134,8 +134,8 @@ struct ReplicationOptions {
   /// `progress`; once it gives true, the call ends with `Interrupted`. May be empty. What either
   /// throws ends the call, too.
   std::function<bool()> stop = {};
-  /// The same for signal handlers and other threads: ends with `Interrupted` once it is set. May be
-  /// null.
+  /// A flag that signal handlers and other threads may set: the call then ends with `Interrupted`.
+  /// May be null.
   const std::atomic<bool>* stop_flag = nullptr;
   /// Wall-clock time that the whole call may take: `LimitExceeded` beyond, within about 100 ms.
   std::optional<Duration> timeout = {};
@@ -360,12 +360,12 @@ Tables tables(const Run& run);
 /// Why the scenario has no steady state: names the first part that makes it a transient, as in
 /// "fault.dip is a disturbance". Such parts are faults, surges, arrivals that come once or follow a
 /// trace or a profile, and capacity profiles. Empty if nothing changes from outside during the run.
-/// Whether the system then settles (a service may stay overloaded) is another question.
+/// Nothing is said of whether the system then settles: a service may stay overloaded.
 std::optional<std::string> why_transient(const Scenario& scenario);
 
 // --- Memory and events ---------------------------------------------------------------------------
 
-// What a run needs, before it begins.
+// How much memory and how many events a run needs, before it begins.
 
 /// The memory of one part of a run, and the keys that change it.
 struct MemoryPart {

@@ -255,10 +255,11 @@ struct ClientSpec {
   /// Further services: each request goes to one of them or to `service`, all equally likely; all
   /// its attempts go to the same. Not for a group that makes calls.
   std::vector<std::size_t> more_services = {};
-  /// Of its attempts, at most `kMaxPriority`; who is served first (`Discipline::kPriority`) and who
-  /// is turned away (`QueueSpec::when_full`, `ConcurrencySpec::partitions`) go by it.
+  /// The priority of its attempts, at most `kMaxPriority`: who is served first
+  /// (`Discipline::kPriority`) and who is turned away (`QueueSpec::when_full`,
+  /// `ConcurrencySpec::partitions`) go by it.
   std::uint8_t priority = 0;
-  /// That of attempts after the first one that is sent, retries and hedges; none: `priority`.
+  /// The priority of attempts after the first one, retries and hedges; none: `priority`.
   std::optional<std::uint8_t> retry_priority = {};
   std::uint32_t count = 1;  ///< virtual clients, each with its own retry state
   ArrivalSpec arrivals;
@@ -381,7 +382,8 @@ struct ServiceShare {
 std::vector<ServiceShare> service_shares(const ClientSpec& client);
 /// The share of a group's requests that go to a service.
 double share_of_calls(const ClientSpec& client, std::size_t service);
-/// As above, with each request weighted by the work of its operation (`OperationSpec::work`).
+/// The share of a group's work that goes to a service: each request is weighted by the work of its
+/// operation (`OperationSpec::work`).
 double mean_work(const ClientSpec& client, std::size_t service);
 /// Whether all of its requests go to one service.
 bool calls_one_service(const ClientSpec& client);

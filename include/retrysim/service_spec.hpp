@@ -237,7 +237,7 @@ struct ThrottleSpec {
 /// with its names in brackets where ours differ; sources and arithmetic: sim/model/README.md.
 enum class ConcurrencyControl : std::uint8_t {
   kFixed,
-  // Of Netflix's concurrency-limits library.
+  // The three of Netflix's concurrency-limits library.
   kGradient2,  ///< from the ratio of long-term and present time at the service (Gradient2Limit)
   kAimd,       ///< adds one, and cuts by a share when something goes wrong (AIMDLimit)
   kVegas,      ///< from the number that seems to queue, by the least time (VegasLimit)
@@ -509,11 +509,11 @@ struct InstancesSpec {
   /// `BalancerScope::kClient`: the number of instances that each client knows, chosen at random
   /// once; a number of at least `count` means all of them.
   std::uint32_t subset = std::numeric_limits<std::uint32_t>::max();
-  /// The share of a balancer's instances in rotation below which it uses all of them. It does so
-  /// in any case if none is.
+  /// A balancer uses all of its instances if the share in rotation is below this, and in any case
+  /// if none is.
   double panic_threshold = 0;
-  /// It does not if the share in rotation, times this (>= 1, in whole hundredths), is 1 or more:
-  /// Envoy's overprovisioning factor. With 1 the threshold alone decides.
+  /// Envoy's overprovisioning factor, at least 1, in whole hundredths: there is no panic while the
+  /// share in rotation, times this, is 1 or more. With 1 the threshold alone decides.
   double panic_overprovisioning = 1.4;
   EjectionSpec ejection = {};
   AccrualSpec accrual = {};

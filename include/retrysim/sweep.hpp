@@ -264,7 +264,7 @@ struct TippingPoint {
   /// No size between the ends of the interval was tried: it is a bracket, and says only where the
   /// search stopped.
   bool interval_is_bracket() const;
-  /// Whether that end of the interval is missing because of unknown responses.
+  /// Whether an end of the interval is missing because of unknown responses.
   bool first_end_not_judged() const;
   bool last_end_not_judged() const;
   /// Index of the probe at which the share that tips is nearest to one half; of equals, the first

@@ -45,9 +45,9 @@ static_assert(words_end_with(ColumnType::kTruth));
 /// What a column is.
 struct ColumnInfo {
   std::string name;  ///< as in the first line of the CSV file; unique in its table
-  /// Of numbers: "s", "1/s", "1" (shares, ratios, indices), or what is counted ("requests"). Empty
-  /// where the column `unit` of the table has it for each row, where a key's values have it, and of
-  /// texts and truth values.
+  /// The unit of numbers: "s", "1/s", "1" (shares, ratios, indices), or what is counted
+  /// ("requests"). Empty where the column `unit` of the table has it for each row, where a key's
+  /// values have it, and for texts and truth values.
   std::string unit = {};
   ColumnType type = ColumnType::kReal;
 };
@@ -118,7 +118,7 @@ class Table {
   std::span<const Column> columns() const { return columns_; }
   /// The column of that name; throws std::out_of_range, with the names that there are.
   const Column& operator[](std::string_view name) const;
-  /// The same; null if there is none.
+  /// The column of that name; null if there is none.
   const Column* find(std::string_view name) const;
 
  private:

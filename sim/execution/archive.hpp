@@ -88,7 +88,7 @@ inline constexpr bool kIsArray<std::array<T, n>> = true;
 template <class T, class Visit>
 concept PlainOnly = Plain<T> && !kIsArray<T> && !Archived<const T, Visit> && !stats::HasFields<T>;
 
-/// Those that a set of classes may have.
+/// The classes that a set of classes may have.
 inline constexpr std::array kClassesOfErrors = {ResponseClass::kThrottling,
                                                 ResponseClass::kTransient, ResponseClass::kTimeout,
                                                 ResponseClass::kNotRetryable};

@@ -88,8 +88,8 @@ struct Settings {
   Keep keep = Keep::kRow;
   std::uint64_t most_bins = 0;
   std::uint64_t max_events = ~std::uint64_t{0};
-  /// Of all units under way in one process (kRow, kSeries), and of the requests of one unit
-  /// (kWhole, kFate).
+  /// The memory of all units under way in one process (kRow, kSeries), and of the requests of one
+  /// unit (kWhole, kFate).
   std::uint64_t max_memory = ~std::uint64_t{0}, most_each = ~std::uint64_t{0};
   std::uint32_t jobs = 1;
   bool fingerprint = false, limits_are_results = false;
@@ -171,8 +171,9 @@ class Simulator {
     return name.empty() ? e.what() : fmt::format("{}: {}", name, e.what());
   }
 
-  /// Of the turnstile's room. What a row needs, and what its requests may grow to (its share of the
-  /// memory, if that is more), follow from the settings alone and not from what else is under way.
+  /// How much of the turnstile's room a unit needs. What a row needs, and what its requests may
+  /// grow to (its share of the memory, if that is more), follow from the settings alone and not
+  /// from what else is under way.
   std::uint64_t need_of(const Scenario& scenario, std::uint64_t& most_each) const {
     most_each = settings_.most_each;
     if (!is_row(settings_.keep)) return 1;

@@ -472,7 +472,7 @@ class Race {
     });
   }
 
-  /// Those left by an early end are as good as the leader.
+  /// The policies that are left by an early end are as good as the leader.
   void end_early(const Selection& selection) {
     choice_.best = selection.leader();
     const std::vector<double>& best = choice_.policies[*choice_.best].aim;

@@ -276,7 +276,7 @@ stats::Series average(const std::vector<const stats::Series*>& series) {
   return result;
 }
 
-/// Of one key: the effects of its values on one metric, whose series by variant are given.
+/// Adds the effects of the values of one key on one metric, whose series by variant are given.
 void add_effects(std::vector<KeyEffect>& effects, const Grid& grid, std::size_t key,
                  const MetricInfo& metric, const std::vector<stats::Series>& series) {
   const std::vector<std::string> values = grid.values_of(key);

@@ -284,7 +284,7 @@ Treatment circuit_breaker(const GroupPlace& place) {
                  : edit({"breaker.preset=custom"});
 }
 
-/// The same for each instance.
+/// A circuit breaker for each instance.
 Treatment breaker_of_hosts(const GroupPlace& place) {
   if (place.breaker().in_use()) {
     return place.breaker().scope == BreakerScope::kHost
@@ -641,7 +641,7 @@ Remedy fit(const RemedyRow& row, const std::vector<Treated>& places) {
   return remedy;
 }
 
-/// The same at each caller alone: which hop? Nothing if only one can be changed, if no service
+/// The remedy at each caller alone: which hop? Nothing if only one can be changed, if no service
 /// calls another one, or if there are too many.
 std::vector<Remedy> fit_one_by_one(const RemedyRow& row, const Scenario& scenario,
                                    const std::vector<Treated>& places) {

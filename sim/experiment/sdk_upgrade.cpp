@@ -92,7 +92,7 @@ std::vector<std::string> sdks_with_releases() {
   return names;
 }
 
-/// Those of AWS, which have modes.
+/// Whether it is an SDK of AWS, all of which have modes.
 bool is_of_aws(std::string_view sdk) {
   const auto points = turning_points(sdk);
   if (points.empty()) return false;

@@ -244,7 +244,7 @@ void identify(SweepPlan& plan, const SweepRequest& request) {
       {"--set, --seed or --replications", joined_lines(request.edits)},
       {"--vary", joined_lines(request.varying)},
       {"the resolved scenario", to_toml(plan.base, false)},
-      // Those that any point reads: they are part of what a sweep is.
+      // The files that any point reads are part of what a sweep is.
       {"the CSV inputs", execution::describe_files(plan.inputs)},
   });
 }

@@ -92,7 +92,7 @@ void take_key(Trigger& trigger, const scenario::KeyInfo& key, bool whole_ends) {
 
 std::string Trigger::edit(double value) const {
   if (!is_duration) return fmt::format("{}={}", path, value);
-  // Of one that is too long, the scenario's reader says so.
+  // If the duration is too long, the scenario's reader says so.
   constexpr double kMost_s = 9e9;
   if (std::abs(value) > kMost_s) return fmt::format("{}=\"{:.0f}s\"", path, value);
   const Duration duration = Duration::nanoseconds(std::llround(value * 1e9));
@@ -250,7 +250,8 @@ class Cases {
   std::set<std::filesystem::path> inputs_;
 };
 
-// Of the scenario only what it resolves to: the scenario.toml of a result asks the same question.
+// What counts of the scenario is what it resolves to: the scenario.toml of a result asks the same
+// question.
 void identify(TipPlan& plan, const TipRequest& request, const Cases& cases) {
   const Trigger& trigger = request.trigger;
   plan.inputs = cases.inputs();

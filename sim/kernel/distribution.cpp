@@ -36,7 +36,7 @@ double checked_length(double seconds, const std::string& name) {
   return seconds * kNanosecondsPerSecond;
 }
 
-/// The same for a length that must be positive.
+/// Checks a length that must be positive, as `checked_length` does one that may be 0.
 double checked_positive_length(double seconds, const std::string& name) {
   require_finite(seconds, name);
   require(seconds > 0, (name + " must be positive").c_str());
@@ -123,7 +123,7 @@ double unit_gamma_above_one(Draws& draws, double shape) {
   }
 }
 
-/// The same for any shape: below 1, a variate of the next shape is multiplied by U^(1/shape), where
+/// A gamma variate of any shape: below 1, one of the next shape is multiplied by U^(1/shape), where
 /// -log U is an exponential variate.
 double unit_gamma(Draws& draws, double shape) {
   if (shape >= 1) return unit_gamma_above_one(draws, shape);

@@ -240,7 +240,7 @@ struct Split {
   Pair rest;
 };
 
-/// Of a normal x.hi above 0.
+/// The parts of x, whose x.hi is a normal number above 0.
 Split split(Pair x) {
   constexpr double kSqrt2 = 1.4140625;
   Split result;
@@ -270,7 +270,7 @@ Pair logarithm(Pair x) {
   return coarse.hi == 0 ? fine : coarse + fine;
 }
 
-/// The same, rounded: what is small needs no pair.
+/// The logarithm of x, rounded: what is small needs no pair.
 double rounded_logarithm(Pair x) {
   const Split parts = split(x);
   const double n = parts.exponent, r = parts.rest.hi;
@@ -283,7 +283,7 @@ double rounded_logarithm(Pair x) {
 
 constexpr double kSmallestNormal = std::numeric_limits<double>::min();
 
-/// Of any x above 0.
+/// The logarithm of any x above 0.
 Pair logarithm_of(double x) {
   if (x >= kSmallestNormal) return logarithm({x});
   return logarithm({x * 0x1p54}) + kLog2 * Pair{-54};
@@ -291,7 +291,7 @@ Pair logarithm_of(double x) {
 
 // --- Sine and cosine -----------------------------------------------------------------------------
 
-/// Of pi f, for |f| up to 1/4.
+/// The sine of pi f, for |f| up to 1/4.
 double small_sine(double f) {
   constexpr double kTiny = 0x1p-500;  // whose product could not be split
   if (std::fabs(f) < kTiny) return kPi.hi * f + kPi.lo * f;

@@ -158,7 +158,7 @@ double log_shape_of(Quantiles quantiles) {
   };
   const double low = kernel::log(kMinFittedShape), high = kernel::log(kMaxFittedShape);
   if (quantiles.size() > 2) return least_at(low, high, [&](double s) { return width(s).width(); });
-  // Of two quantiles the ratio falls as the shape rises.
+  // The ratio of two quantiles falls as the shape rises.
   const double ratio = kernel::log(quantiles[1].value_s / quantiles[0].value_s);
   const auto ratio_at = [&](double log_shape) {
     const double shape = kernel::exp(log_shape);

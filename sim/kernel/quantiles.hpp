@@ -34,7 +34,8 @@ struct QuantileLaw {
 /// values that do not rise with their shares, no such law ("pareto would have no mean").
 QuantileLaw law_of_quantiles(Distribution::Kind kind, std::span<const Quantile> quantiles);
 
-/// Of lognormal, weibull, gamma and pareto that with the least `off`. At least three quantiles.
+/// The law among lognormal, weibull, gamma and pareto with the least `off`, for at least three
+/// quantiles.
 QuantileLaw nearest_law(std::span<const Quantile> quantiles);
 
 /// The lognormal law with one quantile and the coefficient of variation `cv` > 0.
@@ -48,7 +49,7 @@ QuantileLaw lognormal_of_mean(Quantile quantile, double mean_s);
 /// Relative error about 1e-16: Wichura 1988, algorithm AS 241 (PPND16).
 double normal_quantile(double share);
 
-/// The same of a gamma variable with scale 1. `shape` from kMinFittedShape to kMaxFittedShape.
+/// The quantile of a gamma variable with scale 1. `shape` from kMinFittedShape to kMaxFittedShape.
 double gamma_quantile(double shape, double share);
 
 /// Shapes of gamma among which quantiles choose: coefficients of variation from 0.08 to 4.5.

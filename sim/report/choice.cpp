@@ -390,7 +390,7 @@ std::string reason_of(const PolicyChoice& choice, const ChoicePolicy& p) {
   return {};
 }
 
-/// Of the first `count` observations, or all that there are.
+/// The mean of the first `count` observations, or of all that there are.
 Ranged mean_of(std::span<const double> observations, const MetricInfo& metric,
                std::size_t count = std::dynamic_extent) {
   auto e = estimate(observations.first(std::min(count, observations.size())));
@@ -403,7 +403,7 @@ std::string_view kept(const ChoicePolicy& policy, std::size_t limit) {
   return policy.fate == SelectionFate::kBreaksLimit && policy.by == limit ? "no" : "";
 }
 
-/// Of the metrics with limits; left out without any.
+/// The metrics with limits; left out without any.
 Json limits_json(const PolicyChoice& choice, const ChoicePolicy& p) {
   Json limits = p.limited.empty() ? Json(Json::value_t::discarded) : Json::array();
   for (std::size_t l = 0; l < p.limited.size(); ++l) {
@@ -417,7 +417,7 @@ Json limits_json(const PolicyChoice& choice, const ChoicePolicy& p) {
   return limits;
 }
 
-/// Of a varied key; empty if the policy was made by hand.
+/// The value of a varied key; empty if the policy was made by hand.
 std::string value_of(const ChoicePolicy& policy, std::size_t key) {
   return key < policy.values.size() ? policy.values[key] : "";
 }

@@ -318,7 +318,7 @@ std::string log_words(const fit::Log& log) {
   if (!log.counts.empty()) {
     span_ns = log.counts.back().time_ns - log.counts.front().time_ns;
   } else if (!log.rows.empty()) {
-    // Of the times that the log has: with durations of a wrong unit, others are wrong as well.
+    // Only times that the log has: with durations of a wrong unit, others are wrong as well.
     const auto time = [&](const fit::Observation& row) {
       return log.times_are_starts ? row.start_ns : row.end_ns();
     };

@@ -27,7 +27,7 @@ struct FitReport {
 /// backtest.csv if there are any.
 Document fit_document(const FitReport& report);
 
-/// Those files.
+/// The CSV files of the report.
 std::vector<TableSource> fit_tables(const FitReport& report);
 
 }  // namespace retrysim::report

@@ -26,7 +26,7 @@ std::string prediction_json(const LoadedScenario& loaded, const Prediction& pred
 Document prediction_document(const LoadedScenario& scenario, const Prediction& prediction,
                              const Planes& planes);
 
-/// Of the services to which the fluid applies.
+/// The phase planes of the services to which the fluid applies.
 Planes planes_of(const Scenario& scenario);
 
 /// prediction.csv, and with phase planes trajectories.csv and equilibria.csv.

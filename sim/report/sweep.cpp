@@ -56,7 +56,7 @@ std::string_view outcome_of(const SweepPoint& point) {
   return "over_events";
 }
 
-/// Of all clients together.
+/// The main metrics of all clients together.
 std::vector<std::optional<Estimate>> overview_of(const MetricValues& values) {
   std::vector<std::optional<Estimate>> estimates;
   for (const MetricInfo* metric : overview_metrics()) {
@@ -633,7 +633,7 @@ class Rows {
   StopCounter<64> stop_;
 };
 
-/// The same file of every shard, at its first row behind the equal header lines.
+/// One file in every shard, read up to its first row, behind the equal header lines.
 class ShardFiles {
  public:
   ShardFiles(const std::vector<ShardFolder>& shards, std::string_view name) {

@@ -35,7 +35,7 @@ Ranged d50_of(const TipResult& found) {
           upwards ? point.ci_last : point.ci_first};
 }
 
-/// The same with its bracket; null if there is none.
+/// D50 with its bracket; null if there is none.
 Json d50_json(const TipResult& found) {
   const TippingPoint& point = found.point;
   if (!point.d50) return {};
@@ -447,7 +447,7 @@ class CurveReport {
     return texts;
   }
 
-  /// Those of all points, each once, with where they hold unless that is everywhere.
+  /// The notes of all points, each once, with where they hold unless that is everywhere.
   std::vector<std::string> notes() const {
     std::vector<std::pair<std::string, std::vector<std::string>>> by_note;
     for (const TipPoint& point : points_) {
@@ -490,7 +490,7 @@ class CurveReport {
     for (const TipPoint& p : points_) values.push_back(p.keys[key]);
     return values;
   }
-  /// Of the two sizes between which the tipping point lies.
+  /// One of the two sizes between which the tipping point lies.
   static std::optional<double> end_of(const CurveRow& row, double TippingBracket::*end) {
     const std::optional<TippingBracket>& d50 = row.found().d50;
     return d50 ? std::optional((*d50).*end) : std::nullopt;

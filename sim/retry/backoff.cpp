@@ -124,8 +124,8 @@ Duration from_distribution(const BackoffRules& rules, const RetryProgress& progr
   return std::min(Duration::from_nanoseconds(grown), rules.delays_cap);
 }
 
-// It is added to a backoff that has been limited, or the sum is limited, as `jitter_before_cap`
-// says.
+// The width is added to a backoff that has been limited, or the sum is limited, as
+// `jitter_before_cap` says.
 Duration with_width(const BackoffRules& rules, Jitter jitter, double v, double uniform) {
   const auto width = static_cast<double>(rules.jitter_width.count());
   const double low = jitter == Jitter::kPlusWidth ? v : v - width;

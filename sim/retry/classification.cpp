@@ -241,7 +241,7 @@ constexpr std::string_view kSwiftTransientCodes[] = {"RequestTimeout", "RequestT
 constexpr int kSwiftStatuses[] = {408, 500, 502, 503, 504};
 constexpr int kSwiftTimeoutStatuses[] = {408, 504};
 
-// Of errors without a model smithy-python retries these, 429 as throttling.
+// The statuses that smithy-python retries if an error has no model, 429 as throttling.
 constexpr int kSmithyPythonStatuses[] = {408};
 
 // RETRY_AFTER_STATUS_CODES of urllib3.
@@ -466,7 +466,7 @@ ResponseClass class_by_code(const ErrorRules& rules, const ErrorTable& table, st
   return ResponseClass::kNotRetryable;
 }
 
-/// Of statuses that mean the same whatever the code; kNotRetryable for all others.
+/// The class of a status that means the same whatever the code; kNotRetryable for all others.
 ResponseClass class_by_status_alone(const ErrorRules& rules, const ErrorTable& table, int status) {
   if (!contains(table.throttling_statuses, status)) return ResponseClass::kNotRetryable;
   return status == 429 ? class_of_429(rules.status_429) : ResponseClass::kThrottling;

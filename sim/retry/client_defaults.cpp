@@ -43,8 +43,8 @@ constexpr ClientDefaults kDefaults[] = {
     {"c-io", s(30), s(3), 25, "aws-c-s3 s3_client.c, s3_endpoint.c (226c3e6, August 2026)"},
     // On macOS and Linux; on other Apple platforms 6 connections.
     {"swift", s(60), kNever, 50, "smithy-swift HttpClientConfiguration.swift (0.246.0, d55aa01)"},
-    // It sets nothing, so that aiohttp's settings hold. Services with streams of events have
-    // another client, which waits for ever.
+    // smithy-python sets nothing, so that aiohttp's settings hold. Services with streams of events
+    // have another client, which waits for ever.
     {"smithy-python", s(300), s(30), 100,
      "smithy-python smithy_http/aio/aiohttp.py (6924bc5), aiohttp client.py, connector.py (3.11)"},
     {"kotlin", s(30), s(2), 16, "smithy-kotlin HttpClientEngineConfig.kt (1a9709f)"},

@@ -112,7 +112,7 @@ constexpr std::string_view kDefault21Standard = "revision 2.1, standard mode by 
 constexpr std::string_view kOldest = "the oldest release included";
 constexpr std::string_view kJitter = "jitter after the cap instead of before";
 
-// Of each name the oldest release first. What a release does not say is as before.
+// Ordered by name, the oldest release first. What a release does not say is as before.
 constexpr TurningPoint kTurningPoints[] = {
     {"botocore", "1.15.0", kModes, "botocore CHANGELOG.rst", "legacy", k20, k20},
     {"botocore", "1.34.107", kJitter, "botocore CHANGELOG.rst, pull request 3178", "", "", "",

@@ -353,7 +353,7 @@ Duration SendRateLimiter::wait(Time now, int tokens) const {
 bool SendRateLimiter::try_acquire(Time now, int tokens) {
   if (!enabled_) return true;
   refill(now);
-  // The same expression as in wait(), so that a retry that has waited is granted the token.
+  // This is the expression of wait(), so that a retry that has waited is granted the token.
   if (nanoseconds_to_tokens(current_capacity_, tokens, fill_rate_) >= 1) return false;
   current_capacity_ = std::max(0.0, current_capacity_ - tokens);
   return true;

@@ -48,7 +48,7 @@ class Breakers {
   /// The attempt that has asked is sent; it is not sent after all.
   void sent(const Request& r, const Attempt& a);
   void release_pending(ClientGroup& g, const Request& r);
-  /// It has failed unsent, with an error of this class, in no time.
+  /// An attempt has failed unsent, with an error of this class, in no time.
   void not_sent(ClientGroup& g, const Request& r, ResponseClass error);
   /// An attempt has its answer, of this class; its client has stopped waiting for it.
   void ended(ClientGroup& g, const Request& r, const Attempt& a, ResponseClass answer);

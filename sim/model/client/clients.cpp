@@ -1100,7 +1100,7 @@ RETRYSIM_IN_LOOP EventKey Timeouts::next_timeout(GroupId group) const {
 
 EventKey Timeouts::look_ahead(const Request* r) const {
   if (r == nullptr) return EventKey::never();
-  // They will be looked at when timers expire, after a long time.
+  // The attempt and the next request will be looked at when timers expire, after a long time.
   kernel::prefetch(state_.attempts[r->attempt]);
   if (const Request* next = r->timeout.in_lane.next()) kernel::prefetch(*next);
   return armed(r->timeout.in_lane.key());

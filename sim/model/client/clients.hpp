@@ -288,7 +288,7 @@ class Clients {
   std::uint32_t sent_attempts(const ClientGroup& g, const Request& r) const {
     return g.may_not_send ? sent_of(r) : r.progress.attempts;
   }
-  /// The same, of a group that may not send one.
+  /// `sent_attempts` in a group that may not send an attempt.
   [[gnu::noinline]] std::uint32_t sent_of(const Request& r) const;
   void go_on(ClientGroup& g, Request& r);
   RETRYSIM_IN_LOOP void send(ClientGroup& g, Request& r);

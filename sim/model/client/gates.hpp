@@ -85,7 +85,7 @@ class SendGate {
     }
   };
 
-  /// Of one group that limits its send rate.
+  /// The permits of one group that limits its send rate.
   struct Permits {
     std::vector<SendPermits> of_clients;
 
@@ -150,7 +150,7 @@ class Connections {
     std::uint32_t idle = 0;
     std::uint32_t waiting = 0;
   };
-  /// Of one group, if they are simulated.
+  /// The pools of one group, if they are simulated.
   struct Pools {
     std::vector<Pool> of_clients;  ///< of a group that calls several services, one for each
     std::vector<Pool> bulkheads;   ///< by client
@@ -179,7 +179,7 @@ class Connections {
   /// Takes a place in the bulkhead, and then an idle connection, or opens one. A hedge that would
   /// have to wait is not made.
   GateResult take(ClientGroup& g, Request& r);
-  /// The same for the request that has got a place in the bulkhead.
+  /// Takes a connection for the request that has got a place in the bulkhead.
   GateResult take_connection(ClientGroup& g, Request& r);
   /// The attempt that had the connection, and a place, has ended. The first in line gets it, or a
   /// new one in its place, when the event is over.

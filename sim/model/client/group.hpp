@@ -123,7 +123,7 @@ struct ClientGroup : Group, ClientTraits {
   void note_final_errors(const RunState& state);
   bool has_repeatable_body(const Request& r) const;
 
-  /// Of one operation.
+  /// The errors after which requests of one operation are not retried.
   struct FinalErrors {
     std::vector<bool> answers;  ///< by number: those after which it is not retried
     bool all = false;

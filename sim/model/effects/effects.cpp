@@ -171,8 +171,8 @@ void Effects::drop_session(Attempt& a) {
   session_ended(a, key);
 }
 
-// Those that wait for it look at the token again when the event is over: each is answered, becomes
-// the one that is executed, or waits on.
+// Attempts that wait for this one look at the token again when the event is over: each is answered,
+// becomes the one that is executed, or waits on.
 void Effects::session_ended(const Attempt& a, const TokenKey& key) {
   const Token token{key, a.at->place.service};
   if (waits_.waits_for(token)) agenda_.token_free(token);

@@ -50,7 +50,7 @@ class Balancer {
 
   /// The instance that the attempt goes to, which is under way there from now on.
   [[gnu::noinline]] InstanceId choose(const Attempt& a);
-  /// The same in two steps: the instance that a request's next attempt would go to, and that the
+  /// A choice in two steps: the instance that a request's next attempt would go to, and that the
   /// attempt goes to the one it was made for. `number` is that of the question, from 1: it decides
   /// what is drawn. `been_somewhere`: the request has had an attempt.
   struct Asked {

@@ -22,7 +22,7 @@
 
 namespace retrysim::model {
 
-// Of the cohort, at the end of the run.
+// Attempts of the cohort that are open at the end of the run.
 ByGroup<std::uint64_t> Books::open_attempts() const {
   ByGroup<std::uint64_t> open(clients_.groups().size());
   StopCounter<> stop;
@@ -154,7 +154,7 @@ std::string_view lost_time(const ClientResult& c, bool attempts_overlap, bool co
     waiting += bin.flow.limiter_waiting_ns;
     connecting += bin.flow.connection_waiting_ns;
   }
-  // Those before the window are in the levels, but not in the cohort.
+  // Attempts from before the window are in the levels, but not in the cohort.
   const auto differs = [&](double level, WideNanoseconds times) {
     const double sum = static_cast<double>(times);
     const double margin = 1 + std::max(level, sum) * rounding;
@@ -544,7 +544,7 @@ std::string_view Books::wrong_instances(const RunResult& result, ServiceId servi
       return "the mean of an instance's queue is above its maximum";
     }
   }
-  // Of groups that call other services, too, it is not known how much went here.
+  // If a group calls other services, too, it is not known how much of its load went here.
   std::uint64_t sent = 0;
   std::int64_t in_flight = 0;
   bool all_known = true;

@@ -71,7 +71,7 @@ enum class EventKind : std::uint8_t {
 struct EventSource {
   EventKind kind = EventKind::kTimer;
   std::uint32_t index = 0;  ///< of the group or service it belongs to
-  /// As above, for the two kinds that nearly all events are of.
+  /// Whose event it is, for the two kinds that nearly all events are of.
   union {
     ClientGroup* group = nullptr;  ///< kArrival
     Instance* instance;            ///< kCompletion

@@ -117,7 +117,7 @@ class Traffic {
   }
 
  private:
-  /// Those that a group has under way at one of its services, which gets this share of them.
+  /// Requests that a group has under way at one of its services, which gets this share of them.
   double under_way(std::size_t group, std::size_t service, double its_share) const {
     const ClientSpec& c = scenario_.clients[group];
     const double rate = its_share * rate_of(group);

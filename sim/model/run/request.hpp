@@ -182,7 +182,8 @@ struct alignas(64) Request {
   bool connecting : 1 = false;       ///< the attempt to be sent opens a new connection
   bool mutating : 1 = false;         ///< it has side effects
   bool for_retry : 1 = false;        ///< a call made for a retry, or for what was made for one
-  // Of groups that may not send an attempt; `Clients::begin_extras` resets them.
+  // Set in groups that may have to wait before they send an attempt; `Clients::begin_extras` resets
+  // them.
   bool at_bulkhead : 1 = false;  ///< what it waits for, or waited for last, is a place there
   bool has_permit : 1 = false;   ///< of the limit on the send rate, for which it has waited
   std::uint8_t send_tokens = 0;  ///< that the next attempt still needs
@@ -483,7 +484,7 @@ class Addressing {
   ServiceId service(const RandomKey& key, std::uint64_t entity) const;
   /// By its number among those of all groups.
   std::uint32_t operation(const RandomKey& key, std::uint64_t entity) const;
-  /// The same among those of its group, which has some.
+  /// The operation of a request among those of its group, which has some.
   std::size_t own_operation(const RandomKey& key, std::uint64_t entity) const {
     return choice_.of(key, entity);
   }

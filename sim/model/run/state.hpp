@@ -47,7 +47,7 @@ class Answers {
   static constexpr std::uint16_t kSuccess = 0;
   static constexpr std::uint16_t kConnectionRefused = 1;
   static constexpr std::uint16_t kNoAnswer = 2;  ///< within the time that the client waits
-  // Of attempts that the client itself has not sent.
+  // Answers to attempts that the client itself has not sent.
   static constexpr std::uint16_t kNoConnection = 3;
   static constexpr std::uint16_t kBulkheadFull = 4;
   static constexpr std::uint16_t kNotPermitted = 5;
@@ -272,15 +272,15 @@ class Attempts {
 // The limits of a run: events, events at one instant, memory, and a request from outside to stop
 // it.
 //
-// They are looked at by the work that has been done. An event is one unit of it, if it does no more
-// than an event usually does; what may be dear in a valid scenario counts its own work. A unit
+// The limits are checked after a certain amount of work. An event is one unit of it, if it does no
+// more than an event usually does; what may be dear in a valid scenario counts its own work. A unit
 // takes some hundred to a few thousand instructions, as tests/costly finds. What takes memory takes
 // a few hundred bytes for a unit (a request and an attempt: 256), in blocks; an array that has to
 // be moved when it grows counts as twice as large.
 
 class RunLimits {
  public:
-  /// It asks the modules for the memory that they take, and for nothing else.
+  /// The modules are asked for the memory that they take, and for nothing else.
   RunLimits(RunState& state, const Clients& clients, const Network& network, Services& services,
             const Effects& effects);
 

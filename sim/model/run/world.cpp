@@ -85,7 +85,7 @@ bool World::is_over(Time next) const {
   return next > state_.end_of_submissions + scenario.drain_limit;
 }
 
-// Of a source whose timers may have been cancelled.
+// The next event of a source whose timers may have been cancelled.
 RETRYSIM_IN_LOOP EventKey World::true_head(std::uint32_t source) const {
   const EventSource& s = state_.sources[source];
   if (s.kind == EventKind::kTimeout) return clients_.next_timeout(GroupId(s.index));

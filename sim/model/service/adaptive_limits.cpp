@@ -269,7 +269,7 @@ class EnvoyGradient final : public PlainLaw {
     return Duration::milliseconds(static_cast<std::int64_t>(word % range));
   }
 
-  // Of all times since the last one, which are forgotten.
+  // The percentile of all times since the last call, which are then forgotten.
   std::int64_t quantile_ns() {
     const auto us = static_cast<std::int64_t>(times_us_.quantile(spec_->percentile));
     times_us_.clear();
@@ -319,7 +319,7 @@ class Buckets {
  public:
   explicit Buckets(std::size_t size) : all_(size) {}
 
-  /// Of span `number`, which is the present one.
+  /// Adds a value to span `number`, which is the present one.
   void add(std::int64_t number, std::int64_t value) {
     Bucket& b = all_[static_cast<std::size_t>(number) % all_.size()];
     if (b.number != number) b = Bucket{number};
@@ -328,8 +328,8 @@ class Buckets {
     b.least = std::min(b.least, value);
     last_ = number;
   }
-  /// Those of the spans before the present one that are still remembered and had something to
-  /// count; with `now_too` the present one as well.
+  /// Goes through the spans before the present one that are still remembered and had something to
+  /// count; with `now_too` through the present one as well.
   template <class See>
   void for_each(std::int64_t present, bool now_too, See see) const {
     for (const Bucket& b : all_) {
@@ -393,9 +393,9 @@ class LoadLaw : public PlainLaw {
   Time start() const { return start_; }
 
  private:
-  // Of `Own`: `count` takes a sample; `look` is the `number`-th look, where `use` is the share of
-  // the servers' time since the one before that was used. True if that changed what it knows, or
-  // another one like it would.
+  // What `Own` has: `count` takes a sample; `look` is the `number`-th look, where `use` is the
+  // share of the servers' time since the one before that was used. True if that changed what it
+  // knows, or another one like it would.
   Own& own() { return static_cast<Own&>(*this); }
 
   void observe(Time now) {

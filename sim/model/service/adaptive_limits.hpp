@@ -38,12 +38,12 @@ class LimitLaw {
   /// An attempt that comes now, and finds `present` others, may enter if these are fewer than the
   /// result.
   std::int64_t limit(std::int64_t present, Time now);
-  /// It did not.
+  /// An attempt was refused.
   void refused(Time now);
-  /// It did; with it `present` are there.
+  /// An attempt has entered; with it `present` are there.
   void entered(std::int64_t present, Time now);
   void left(const LimitSample& sample);
-  /// So many servers work from now on.
+  /// `servers` work from now on.
   void set_working(std::int64_t servers, Time now);
 
  private:
@@ -51,7 +51,7 @@ class LimitLaw {
   std::unique_ptr<Laws> laws_;
 };
 
-/// As above; null for the other controls.
+/// The law of an adaptive control; null for the other controls.
 std::unique_ptr<LimitLaw> make_limit_law(const ConcurrencySpec& spec, const RandomKey& key,
                                          std::int64_t servers, Time start);
 

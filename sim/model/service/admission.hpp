@@ -206,13 +206,13 @@ class ConcurrencyLimit {
     law_->left({now, time, found, present_, served});
   }
 
-  /// So many servers work from now on.
+  /// `servers` work from now on.
   void set_working(std::int64_t servers, Time now) {
     working_ = servers;
     if (law_ != nullptr) law_->set_working(servers, now);
   }
 
-  // Of limits without a law of their own.
+  // The rules of limits without a law of their own.
   std::int64_t limit() const {
     return is_adaptive() ? static_cast<std::int64_t>(limit_) : spec_->limit;
   }

@@ -66,7 +66,7 @@ void AttemptsInService::meet_late_error(Attempt& a) const {
   a.work.left_ns = std::round(a.work.left_ns * met->share);
 }
 
-// It waits for another attempt with its token, but keeps its server.
+// The attempt waits for another one with its token, but keeps its server.
 void AttemptsInService::hold_server(Attempt& a) {
   a.stage = Attempt::Stage::kHoldingServer;
   servers_.take();

@@ -346,8 +346,8 @@ class Instance {
 
   /// An attempt leaves the queue before it is served.
   void remove_from_queue(const Attempt& a, Time now);
-  /// As above, for an attempt that has been taken from the queue but is not started, or that has
-  /// arrived but is not admitted.
+  /// Counts the time of an attempt that has been taken from the queue but is not started, or that
+  /// has arrived but is not admitted.
   void leave_unserved(const Attempt& a, Time now) { time_queued_ += time_between(a.arrived, now); }
 
   /// Takes out all attempts in service, in order of completion, and then all that wait. Attempts

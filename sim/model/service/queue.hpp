@@ -151,7 +151,7 @@ class LinesByPriority {
     if (lines_[a.priority].first == nullptr) occupied_ &= ~bit(a);
   }
 
-  // Of those that are there; there must be one.
+  // The first attempt of the highest priority that is there; there must be one.
   Attempt& first_of_highest() const {
     return *lines_[static_cast<std::size_t>(std::bit_width(occupied_)) - 1].first;
   }
@@ -188,7 +188,7 @@ struct LinksInQueue {
   QueueLinks& operator()(Attempt& a) const { return a.queue; }
   const QueueLinks& operator()(const Attempt& a) const { return a.queue; }
 };
-/// Those among the attempts of its priority, where they are kept beside those of the queue.
+/// Links among the attempts of one priority, where they are kept beside those of the queue.
 struct LinksInRank {
   kernel::BlockArray<QueueLinks>* links = nullptr;  ///< by attempt
 

@@ -297,7 +297,7 @@ class CompletionSet {
   [[gnu::noinline]] void insert_elsewhere(std::uint32_t attempt, kernel::EventKey key) {
     if (!sorted_) return heap_.push(attempt, key, position());
     if (few_ == kMaxSorted) return insert_in_heap(attempt, key);
-    // It never ends, and comes after all others: before them in the array.
+    // A service that never ends comes after all others: before them in the array.
     std::copy_backward(begin(), end(), end() + 1);
     ++few_;
     *begin() = {key, attempt};

@@ -226,7 +226,7 @@ class Columns {
   Columns& text(TextColumn heading, CellOf cell) {
     return add({}, {}, std::move(heading), std::move(cell));
   }
-  /// Of the column that was added last.
+  /// Sets the unit of the column that was added last.
   Columns& unit(std::string_view unit) {
     for (ColumnInfo& info : columns_.back().csv) info.unit = unit;
     return *this;

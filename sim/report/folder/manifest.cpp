@@ -50,7 +50,7 @@ std::string digits(std::uint32_t crc) { return fmt::format("{:08x}", crc); }
 /// Members come in the order of the text; of two with the same name, the first one is found.
 class Builder : public nlohmann::json_sax<Json> {
  public:
-  /// Of the outermost object, members in `skip` are left out.
+  /// Members of the outermost object that are in `skip` are left out.
   explicit Builder(std::span<const std::string_view> skip) : skip_(skip) {}
 
   bool too_deep() const { return too_deep_; }
@@ -177,7 +177,7 @@ bool is_plain_name(std::string_view name) {
 std::string content_of(const fs::path& file) {
   std::error_code code;
   const fs::file_status status = fs::status(file, code);
-  // Of a pipe, nobody knows when it ends.
+  // Nobody knows when a pipe ends.
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     throw DamagedResult(file, fs::is_directory(status) ? "cannot be read" : "is not a file");
   }
@@ -328,7 +328,8 @@ Keys keys_in(const Json& object) {
   return keys;
 }
 
-/// Of a variant in result.json. A warm-up that the program found is what it was asked to find.
+/// The keys of a variant in result.json. A warm-up that the program found is what it was asked to
+/// find.
 Keys keys_of_variant(const Json& variant) {
   Keys keys = keys_in(variant.at("keys"));
   if (variant.contains("warmup") && variant.at("warmup").is_object()) {

@@ -69,8 +69,8 @@ class FolderLock {
 /// by one; locked as long as its owner lives, so that others can tell it from one that was left
 /// behind. Not removed by the destructor.
 ///
-/// It holds `result`, the folder of the new files, and `earlier`, the files that have been taken
-/// away from around the staging folder to be replaced.
+/// A folder that holds `result`, the folder of the new files, and `earlier`, the files that have
+/// been taken away from around the staging folder to be replaced.
 class StagingFolder {
  public:
   /// How the names of staging folders begin.

@@ -129,7 +129,7 @@ inline constexpr std::size_t kMaxLabel = 32;  ///< characters
 std::string clipped(std::string text, std::size_t most = kMaxLabel);
 /// A label for each of the values of a key, all different. Of tables only what tells them apart.
 std::vector<std::string> value_labels(const std::vector<std::string>& values);
-/// The same for the names of variants, without the keys that all of them name: these as well.
+/// Labels for the names of variants, without the keys that all of them name, and these keys.
 struct VariantLabels {
   std::vector<std::string> labels, keys;
 };

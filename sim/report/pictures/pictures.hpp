@@ -23,8 +23,8 @@ using PictureTables = std::function<const ResultTable*(std::string_view name)>;
 
 /// Whether pictures are concluded from the table in this file.
 bool is_for_pictures(std::string_view file);
-/// Of a table with as many cells as this or more, nothing is drawn. Of those over time in a sweep
-/// only the first point is: so many cells at the front are enough.
+/// Nothing is drawn of a table with as many cells as this or more. Tables over time in a sweep are
+/// drawn for the first point only, for which so many cells at the front are enough.
 constexpr std::size_t kMaxCells = 1'000'000, kCellsOfFirstPoint = 250'000;
 bool is_over_time(std::string_view file);
 

@@ -394,7 +394,7 @@ std::array<double, kAttemptColumns.size()> attempt_numbers(const RunResult& run,
           window_ns > 0 ? counts.in_backoff_ns / static_cast<double>(window_ns) : 0};
 }
 
-/// Of each column; a replication without the attempt has zeros.
+/// The estimate in each column; a replication without the attempt has zeros.
 std::array<Estimate, kAttemptColumns.size()> estimate_attempt(const Evaluation& e,
                                                               const AttemptCounts& by_run,
                                                               std::size_t attempt) {
@@ -575,7 +575,7 @@ std::vector<ColumnInfo> mean_columns(std::string_view bearer,
   return columns;
 }
 
-/// Those of one client group or service.
+/// Adds the rows of one client group or service.
 void add_mean_rows(TableBuilder& table, const Scenario& scenario, std::string_view variant,
                    std::string_view bearer, const stats::MeanSeries& series,
                    const Estimates& estimates, std::size_t columns) {
