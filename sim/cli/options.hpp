@@ -36,7 +36,8 @@ class CommandRow {
   explicit CommandRow(const Command& command);
 };
 
-/// The commands in the order of `retrysim --help`; those that are `after` the same one by name.
+/// The commands in the order of `retrysim --help`; those that are `after` the same one by name, and
+/// first those that no other command is after.
 std::span<const Command> commands();
 
 /// The visible part of an option.

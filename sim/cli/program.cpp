@@ -25,6 +25,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace retrysim::cli {
@@ -114,12 +115,18 @@ std::vector<Command>& registered() {
   return rows;
 }
 
-/// Appends the commands that follow `name`, each with those that follow it.
+bool is_followed(const Command& command) {
+  return std::ranges::any_of(registered(),
+                             [&](const Command& c) { return c.after == command.name; });
+}
+
+/// Appends the commands that follow `name`, each with those that follow it. Of several, one that
+/// others follow comes last, so that all of them stand close below it.
 void append_after(std::string_view name, std::vector<Command>& ordered) {
   std::vector<Command> next;
   std::ranges::copy_if(registered(), std::back_inserter(next),
                        [&](const Command& c) { return c.after == name; });
-  std::ranges::sort(next, {}, &Command::name);
+  std::ranges::sort(next, {}, [](const Command& c) { return std::pair(is_followed(c), c.name); });
   for (const Command& c : next) {
     ordered.push_back(c);
     append_after(c.name, ordered);
