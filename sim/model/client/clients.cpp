@@ -72,11 +72,6 @@ int largest_refund(const QuotaRules& rules, const RetryProgress& progress) {
   return 0;
 }
 
-/// Whether the request could be sent again after this answer.
-inline bool can_be_repeated(const ClientGroup& g, const Request& r, std::uint16_t answer) {
-  return !g.asks_what_repeats || g.can_repeat_after(r, answer);
-}
-
 AttemptResult result_of(ResponseClass response_class) {
   switch (response_class) {
     case ResponseClass::kSuccess:
@@ -307,7 +302,7 @@ void Clients::refuse(ClientGroup& g, Request& r) {
   // With hedging a retry would ask again at once.
   if (!g.spec->breaker.retry_refused || g.hedges) return finish(g, r, Outcome::kBreakerOpen);
   const RetryDecision decision =
-      decisions_.decide(g, r, {.error = {ResponseClass::kTransient}, .retry_after = {}});
+      decisions_.decide(g, r, {.error = {ResponseClass::kTransient}, .retry_after = {}}, {});
   gate_.limiter_changed(g, r);
   RETRYSIM_TELL(Step::kDecided, state_.now, r, decision.delay.count(),
                 static_cast<int>(decision.outcome) + 256 * decision.send_tokens);
@@ -348,11 +343,8 @@ void Clients::not_sent(ClientGroup& g, Request& r, GateResult why) {
   g.recorder->not_sent(r.in_cohort, permitted);
   if (g.breaker_of_attempts) breakers_.not_sent(g, r, g.errors[answer].response_class);
   RETRYSIM_TELL(Step::kNotSent, state_.now, r, mark_of(state_.answers[answer]));
-  fail(g, r,
-       {.error = g.errors[answer],
-        .retry_after = {},
-        .long_poll = g.spec->long_poll,
-        .repeatable = can_be_repeated(g, r, answer)});
+  fail(g, r, answer,
+       {.error = g.errors[answer], .retry_after = {}, .long_poll = g.spec->long_poll});
 }
 
 void Clients::connection_wait_ends() {
@@ -472,12 +464,12 @@ void Clients::answered_with_error_apart(Attempt& a) { answered_with_error(a); }
 RETRYSIM_IN_LOOP void Clients::answered_with_error(Attempt& a) {
   ClientGroup& g = own_group(a);
   Request& r = *a.request;
-  const ErrorInfo error = g.errors[a.answer];
-  const Failure failure{error, state_.answers[a.answer].retry_after, g.spec->long_poll,
-                        can_be_repeated(g, r, a.answer)};
+  const std::uint16_t answer = a.answer;
+  const ErrorInfo error = g.errors[answer];
+  const Failure failure{error, state_.answers[answer].retry_after, g.spec->long_poll};
   if (a.is(Attempt::kExecuted)) services_.execution_failed(a);
   end_attempt(g, r, a, error.response_class);
-  fail(g, r, failure);
+  fail(g, r, answer, failure);
 }
 
 // The client has its answer, and the attempt is over.
@@ -541,11 +533,10 @@ RETRYSIM_FLATTEN void Clients::time_out(ClientGroup& g, Request& r) {
   state_.note_event(EventKind::kTimeout, r.id);
   timeouts_.disarm(g, r);
   give_up_here(g, r, AttemptResult::kTimeout);
-  fail(g, r,
+  fail(g, r, Answers::kNoAnswer,
        {.error = g.errors[Answers::kNoAnswer],
         .retry_after = {},
         .long_poll = g.spec->long_poll,
-        .repeatable = can_be_repeated(g, r, Answers::kNoAnswer),
         .given_up = true});
 }
 
@@ -610,9 +601,10 @@ RETRYSIM_IN_LOOP void Clients::give_up_here(ClientGroup& g, Request& r, AttemptR
 
 // --- An attempt has failed: the retry strategy decides.
 
-RETRYSIM_IN_LOOP void Clients::fail(ClientGroup& g, Request& r, const Failure& failure) {
+RETRYSIM_IN_LOOP void Clients::fail(ClientGroup& g, Request& r, std::uint16_t answer,
+                                    const Failure& failure) {
   if (g.polling) g.polling->failed(r.id, failure.error.response_class);
-  const RetryDecision decision = decisions_.decide(g, r, failure);
+  const RetryDecision decision = decisions_.decide(g, r, failure, answer);
   if (g.gated) gate_.limiter_changed(g, r);
   RETRYSIM_TELL(Step::kDecided, state_.now, r, decision.delay.count(),
                 static_cast<int>(decision.outcome) + 256 * decision.send_tokens);
@@ -845,8 +837,9 @@ Duration RetryDecisions::open(ClientGroup& g, Request& r) {
 }
 
 RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r,
-                                                      const Failure& failure) {
-  if (g.extras_at_decision) return decide_extras(g, r, failure);
+                                                      const Failure& failure,
+                                                      std::optional<std::uint16_t> answer) {
+  if (g.extras_at_decision) return decide_extras(g, r, failure, answer);
   return decide_and_note(g, r, rules_of(g), failure);
 }
 
@@ -854,9 +847,11 @@ RETRYSIM_IN_LOOP const RetryRules& RetryDecisions::rules_of(const ClientGroup& g
   return state_.retries_are_over() ? by_group_[g.index].rules_after_retries_end : g.spec->retry;
 }
 
-// With a strategy of the user's own, where only some requests are retried, or with a breaker, whose
-// refusals count as attempts to the strategy.
-RetryDecision RetryDecisions::decide_extras(ClientGroup& g, Request& r, const Failure& failure) {
+// With a strategy of the user's own, where only some requests are retried, or only some can be sent
+// again, or with a breaker, whose refusals count as attempts to the strategy.
+RetryDecision RetryDecisions::decide_extras(ClientGroup& g, Request& r, Failure failure,
+                                            std::optional<std::uint16_t> answer) {
+  if (g.asks_what_repeats && answer) failure.repeatable = g.can_repeat_after(r, *answer);
   const std::uint32_t refusals = g.has_breaker() ? breakers_.note_failure(r, failure) : 0;
   r.progress.attempts += refusals;
   const bool once = !g.may_repeat(r);
@@ -872,8 +867,8 @@ RetryDecision RetryDecisions::decide_extras(ClientGroup& g, Request& r, const Fa
 RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide_and_note(ClientGroup& g, Request& r,
                                                                const RetryRules& rules,
                                                                const Failure& failure) {
-  // Clients that remember nothing: with an empty state most of these steps compile away.
-  if (g.states->empty()) return decide_by_rules(g, r, rules, {}, failure);
+  // With an empty state most of these steps compile away.
+  if (!g.remembers) return decide_by_rules(g, r, rules, {}, failure);
   const RetryState state = g.state_of(r);
   const std::int32_t before = quota_of(state);
   const RetryDecision decision = decide_by_rules(g, r, rules, state, failure);

@@ -140,8 +140,11 @@ class RetryDecisions {
   [[gnu::noinline]] void book_success(ClientGroup& g, Request& r);
   /// Whether that would change anything, where the group's strategy learns of successes.
   RETRYSIM_IN_LOOP bool learns_from_success(const ClientGroup& g, const Request& r) const;
-  /// What follows a failed attempt: by rules, or by a custom strategy.
-  RETRYSIM_IN_LOOP RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
+  /// What follows a failed attempt: by rules, or by a custom strategy. `answer`: the number of what
+  /// it has come to, after which not each request can be repeated (`failure` need not say it);
+  /// none: a breaker has refused it.
+  RETRYSIM_IN_LOOP RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure,
+                                        std::optional<std::uint16_t> answer);
   bool permit_hedge(ClientGroup& g, Request& r);
 
   std::uint64_t bytes() const { return request_numbers_.bytes(); }
@@ -154,7 +157,8 @@ class RetryDecisions {
   RETRYSIM_IN_LOOP RetryDecision decide_by_rules(ClientGroup& g, Request& r,
                                                  const RetryRules& rules, const RetryState& state,
                                                  const Failure& failure);
-  [[gnu::noinline]] RetryDecision decide_extras(ClientGroup& g, Request& r, const Failure& failure);
+  [[gnu::noinline]] RetryDecision decide_extras(ClientGroup& g, Request& r, Failure failure,
+                                                std::optional<std::uint16_t> answer);
   RetryDecision ask_strategy(ClientGroup& g, Request& r, const Failure& failure);
   void book_success_of(ClientGroup& g, const Request& r);
   std::int32_t note_quota(const ClientGroup& g, const RetryState& state, std::int32_t before);
@@ -312,7 +316,8 @@ class Clients {
   [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
   RETRYSIM_IN_LOOP void give_up_here(ClientGroup& g, Request& r, AttemptResult result);
 
-  RETRYSIM_IN_LOOP void fail(ClientGroup& g, Request& r, const Failure& failure);
+  RETRYSIM_IN_LOOP void fail(ClientGroup& g, Request& r, std::uint16_t answer,
+                             const Failure& failure);
   RETRYSIM_IN_LOOP void retry(ClientGroup& g, Request& r, const RetryDecision& decision);
   RETRYSIM_IN_LOOP void back_off(ClientGroup& g, Request& r, Duration delay,
                                  EventKind then = EventKind::kBackoffEnd);

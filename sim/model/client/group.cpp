@@ -60,12 +60,13 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   extras_at_send = hedges || may_not_send || mutates || takes_over != nullptr || passes_mark_on ||
                    breaker_of_attempts || spec->retry_priority.has_value();
   ends_connections = pools_connections || balanced || breaker_of_attempts;
-  books_successes = spec->strategy || !states->empty();
+  remembers = !states->empty();
+  books_successes = spec->strategy || remembers;
   has_only_quotas = !spec->strategy && states->only_quotas();
   const TimeoutSpec& timeouts = spec->timeouts;
   const bool has_deadline = timeouts.deadline != Duration::max() || timeouts.deadline_of_caller;
-  extras_at_decision =
-      spec->strategy || spec->retry_only_at != RetryOnlyAt::kAnywhere || has_breaker();
+  extras_at_decision = spec->strategy || spec->retry_only_at != RetryOnlyAt::kAnywhere ||
+                       has_breaker() || asks_what_repeats;
   const bool polls = spec->arrivals.process == ArrivalProcess::kPoll;
   extras_at_begin = counts_requests || spec->strategy || mutates || has_deadline || polls ||
                     may_not_send || has_breaker();

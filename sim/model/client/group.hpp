@@ -50,6 +50,7 @@ struct ClientTraits {
   bool mutates = false;             ///< some requests have side effects
   bool reports_ends = false;        ///< a caller or a job waits for its requests
   bool counts_requests = false;     ///< the strategy is told when requests begin and end
+  bool remembers = false;           ///< the retry strategy, from one request to the next
   bool keeps_states_apart = false;  ///< a client has several retry quotas or limiters
   bool extras_at_decision = false;  ///< there is more to a retry decision than the rules
   /// A circuit breaker is asked before each attempt, or before each request.
