@@ -592,6 +592,22 @@ std::optional<std::set<std::uint8_t>> priorities_at(const Scenario& scenario, st
   return priorities;
 }
 
+/// A higher priority that is refused before a lower one, and has no places that make up for it.
+void note_reversed_thresholds(Tables& t, const std::string& path,
+                              const std::vector<PartitionSpec>& partitions) {
+  const auto percent = [](double share) { return fmt::format("{:.6g} %", 100 * share); };
+  for (const PartitionSpec& high : partitions) {
+    const auto low = std::ranges::find_if(partitions, [&](const PartitionSpec& p) {
+      return p.priority < high.priority && p.refuse_from > std::max(high.refuse_from, high.share);
+    });
+    if (low == partitions.end()) continue;
+    t.loaded.notes.push_back(fmt::format(
+        "{}: {}, of priority {}, is refused from {} of the limit, {}, of priority {}, only from {}",
+        path, high.name, high.priority, percent(high.refuse_from), low->name, low->priority,
+        percent(low->refuse_from)));
+  }
+}
+
 }  // namespace
 
 void note_idle_shedding(Tables& t) {
@@ -616,6 +632,7 @@ void note_idle_shedding(Tables& t) {
         note(kEvicts, "all attempts that come have the same priority (client.*.priority)");
       }
     }
+    note_reversed_thresholds(t, path + ".concurrency.partitions", partitions);
     for (const PartitionSpec& p : partitions) {
       if (!priorities || priorities->contains(p.priority)) continue;
       note("concurrency.partitions." + p.name,

@@ -64,6 +64,13 @@ TEST_CASE("what makes no sense for a breaker is refused", "[breaker]") {
   };
   CHECK_THAT(errors("{failures=['timeouts']}"), Catch::Contains("there are no errors called"));
   CHECK_THAT(errors("{failure_share='none'}"), Catch::Contains("nothing opens it"));
+  constexpr const char* kNothingCounts = "expected failures that it does not ignore";
+  CHECK_THAT(errors("{failures=['timeout'], ignored=['timeout', 'throttling']}"),
+             Catch::Contains(kNothingCounts));
+  CHECK(load(kSmall, {"client.web.breaker={failures=['timeout'], ignored=['timeout'], "
+                      "slow_share=0.5, slow_call='1s'}"})
+            .scenario.clients[0]
+            .breaker.in_use());
   CHECK_THAT(errors("{preset='opossum', window_calls=5}"), Catch::Contains("window_calls"));
   CHECK_THAT(errors("{preset='hystrx'}"), Catch::Contains("hystrix"));
   CHECK_THAT(errors("{close_after=5}"), Catch::Contains("close_after"));

@@ -312,13 +312,13 @@ TEST_CASE("partitions are of different priorities, and share a limit that there 
     return "service.api.concurrency={" + limit + "partitions={" + partitions + "}}";
   };
   const LoadedScenario loaded =
-      load(kSmall, {with("high={priority=0, share=0.7}, low={priority=2, refuse_from=0.5}"),
+      load(kSmall, {with("high={priority=2, share=0.7}, low={priority=0, refuse_from=0.5}"),
                     "client.web.retry={mode='standard', priority=2}"});
   CHECK(loaded.notes.empty());
   const std::vector<PartitionSpec>& p = loaded.scenario.services[0].concurrency.partitions;
   REQUIRE(p.size() == 2);
   CHECK(p[0].name == "high");
-  CHECK(p[0].priority == 0);
+  CHECK(p[0].priority == 2);
   CHECK(p[0].share == 0.7);
   CHECK(p[0].refuse_from == 1);
   CHECK(p[1].share == PartitionSpec::kNone);
@@ -347,6 +347,17 @@ TEST_CASE("partitions are of different priorities, and share a limit that there 
   CHECK_THAT(load(kSmall, {with("a={priority=7, share=1}")}).notes.at(0),
              Catch::Contains("service.api.concurrency.partitions.a has no effect: no attempt that "
                              "comes has the priority 7"));
+  // A higher priority that is refused first is probably a mistake, unless it has places of its own.
+  const auto notes = [&](const std::string& a, const std::string& b) {
+    return load(kSmall, {with("a={priority=1, " + a + "}, b={priority=0, " + b + "}"),
+                         "client.web.retry={mode='standard', priority=1}"})
+        .notes;
+  };
+  CHECK_THAT(notes("refuse_from=0.2", "share=0.5").at(0),
+             Catch::Contains("partitions: a, of priority 1, is refused from 20 % of the limit, b, "
+                             "of priority 0, only from 100 %"));
+  CHECK(notes("refuse_from=0.8", "refuse_from=0.8").empty());
+  CHECK(notes("refuse_from=0.2, share=0.8", "refuse_from=0.8").empty());
 }
 
 TEST_CASE("evict-lowest needs a queue that can be full, and more than one priority") {
