@@ -33,8 +33,11 @@ struct Departure {
 class PlainLimit {
  public:
   virtual ~PlainLimit() = default;
-  /// Whether an attempt may enter where `inside` are; what follows from a refusal is done.
-  virtual bool lets_in(std::int64_t inside, Nanoseconds now) = 0;
+  static constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+
+  /// An attempt that comes where `inside` are enters below this number of them.
+  virtual std::int64_t limit(std::int64_t inside, Nanoseconds now) = 0;
+  virtual void refused(Nanoseconds /*now*/) {}
   virtual void went_in(std::int64_t /*inside*/, Nanoseconds /*now*/) {}
   virtual void went_out(const Departure& d) = 0;
   virtual void set_servers(std::int64_t /*servers*/, Nanoseconds /*now*/) {}
@@ -45,7 +48,7 @@ class PlainLimit {
 class PlainGradient2 : public PlainLimit {
  public:
   explicit PlainGradient2(const ConcurrencySpec& s) : s_(s), limit_(double(s.initial)) {}
-  bool lets_in(std::int64_t inside, Nanoseconds) override { return inside < std::int64_t(limit_); }
+  std::int64_t limit(std::int64_t, Nanoseconds) override { return std::int64_t(limit_); }
   void went_out(const Departure& d) override {
     const double time = double(d.time);
     if (samples_ < 10) {
@@ -74,7 +77,7 @@ class PlainGradient2 : public PlainLimit {
 class PlainAimd : public PlainLimit {
  public:
   explicit PlainAimd(const ConcurrencySpec& s) : s_(s), limit_(s.initial) {}
-  bool lets_in(std::int64_t inside, Nanoseconds) override { return inside < limit_; }
+  std::int64_t limit(std::int64_t, Nanoseconds) override { return limit_; }
   void went_out(const Departure& d) override {
     if (!d.served || d.time > s_.slow.count()) {
       limit_ = std::int64_t(double(limit_) * s_.backoff_ratio);
@@ -95,7 +98,7 @@ class PlainVegas : public PlainLimit {
       : s_(s), key_(key), limit_(double(s.initial)) {
     draw();
   }
-  bool lets_in(std::int64_t inside, Nanoseconds) override { return inside < std::int64_t(limit_); }
+  std::int64_t limit(std::int64_t, Nanoseconds) override { return std::int64_t(limit_); }
   void went_out(const Departure& d) override {
     const std::int64_t rtt = d.time > 0 ? d.time : 1;
     probe_count_ += 1;
@@ -158,9 +161,9 @@ class PlainEnvoy : public PlainLimit {
     }
     sample_timer_ = start + s_.interval.count();
   }
-  bool lets_in(std::int64_t inside, Nanoseconds now) override {
+  std::int64_t limit(std::int64_t, Nanoseconds now) override {
     run_timers(now);
-    return inside < limit_;
+    return limit_;
   }
   void went_out(const Departure& d) override {
     run_timers(d.now);
@@ -289,6 +292,9 @@ class PlainLoad : public PlainLimit {
   PlainLoad(std::int64_t servers, Nanoseconds start, Nanoseconds period)
       : start_(start), period_(period), servers_(servers), last_(start), tick_(start + period) {}
 
+  /// More than `most` may not be there.
+  static std::int64_t above(double most) { return std::int64_t(std::floor(most)) + 1; }
+
   void run(Nanoseconds now) {
     while (tick_ <= now) {
       pass_to(tick_);
@@ -364,9 +370,9 @@ class PlainGoZero : public PlainLoad {
                 start},
         times_(passes_) {}
 
-  bool lets_in(std::int64_t inside, Nanoseconds now) override {
+  std::int64_t limit(std::int64_t, Nanoseconds now) override {
     run(now);
-    if (!hot(now)) return true;
+    if (!hot(now)) return kAny;
     double best = 1, least = 1000;
     for (const RingBucket& b : passes_.full(now)) best = std::max(best, double(b.sum));
     for (const RingBucket& b : times_.full(now)) {
@@ -375,10 +381,9 @@ class PlainGoZero : public PlainLoad {
     double most = std::max(1.0, best * least * (1e9 / double(passes_.length) / 1000));
     const double factor = (1000 - double(cpu_)) / (1000 - double(threshold_));
     most *= factor < 0.1 ? 0.1 : factor > 1 ? 1 : factor;
-    if (!(average_ > most && double(inside) > most)) return true;
-    dropped_ = true;
-    return false;
+    return average_ > most ? above(most) : kAny;
   }
+  void refused(Nanoseconds) override { dropped_ = true; }
 
  private:
   bool hot(Nanoseconds now) {
@@ -417,22 +422,21 @@ class PlainKratos : public PlainLoad {
                 start},
         times_(passes_) {}
 
-  bool lets_in(std::int64_t inside, Nanoseconds now) override {
+  std::int64_t limit(std::int64_t inside, Nanoseconds now) override {
     run(now);
-    if (cpu_ >= threshold_) {
-      if (!too_many(inside, now)) return true;
-      if (!first_drop_) first_drop_ = now;
-      return false;
-    }
-    if (!first_drop_) return true;
-    if (now - *first_drop_ <= 1'000'000'000) return !too_many(inside, now);
+    if (cpu_ >= threshold_) return most(inside, now);
+    if (!first_drop_) return kAny;
+    if (now - *first_drop_ <= 1'000'000'000) return most(inside, now);
     first_drop_.reset();
-    return true;
+    return kAny;
+  }
+  void refused(Nanoseconds now) override {
+    if (cpu_ >= threshold_ && !first_drop_) first_drop_ = now;
   }
 
  private:
-  bool too_many(std::int64_t inside, Nanoseconds now) {
-    if (inside <= 1) return false;
+  std::int64_t most(std::int64_t inside, Nanoseconds now) {
+    if (inside <= 1) return kAny;
     if (!pass_at_ || now - *pass_at_ >= passes_.length) {
       pass_ = 0;
       if (passes_.behind(now) < std::int64_t(passes_.size)) {
@@ -453,8 +457,7 @@ class PlainKratos : public PlainLoad {
       time_at_ = now;
     }
     const std::int64_t per_second = 1'000'000'000 / passes_.length;
-    const auto most = std::int64_t(std::floor(double(pass_ * time_ * per_second) / 1000.0) + 0.5);
-    return inside > most;
+    return above(std::floor(double(pass_ * time_ * per_second) / 1000.0) + 0.5);
   }
   void tick(double use) override {
     if (permille(use) != 0) seen_ = permille(use);
@@ -480,10 +483,10 @@ class PlainSentinel : public PlainLoad {
         highest_(s.load * double(servers)),
         slots_(std::size_t(s.buckets)) {}
 
-  bool lets_in(std::int64_t inside, Nanoseconds now) override {
+  std::int64_t limit(std::int64_t inside, Nanoseconds now) override {
     run(now);
-    if (cpu_ > s_.cpu) return false;
-    if (double(load_) / 2048 <= highest_ || inside <= 1) return true;
+    if (cpu_ > s_.cpu) return 0;
+    if (double(load_) / 2048 <= highest_ || inside <= 1) return kAny;
     Slot& present = slot(now);
     std::int64_t best = 1, least = 5000;
     for (const Slot& s : slots_) {
@@ -493,7 +496,7 @@ class PlainSentinel : public PlainLoad {
     }
     const double seconds = double(s_.window.count() / 1000000) / 1000.0;
     const double qps = double(best) * double(s_.buckets) / seconds;
-    return !(double(inside) > qps * double(std::max<std::int64_t>(1, least)) / 1000);
+    return above(qps * double(std::max<std::int64_t>(1, least)) / 1000);
   }
 
  private:

@@ -224,8 +224,7 @@ class Generator {
     c.load = pick(f, {0.0, 0.1, 2.5});
     c.window = pick(f, {ms(20), ms(100), ms(1000)});
     c.buckets = pick<std::int64_t>(f, {1, 2, 5, 20});
-    if (!s.concurrency.partitions.empty())
-      return;  // the second implementation has one or the other
+    c.partitions = s.concurrency.partitions;
     if (c.needs_servers() && s.servers == ServiceSpec::kUnlimited) return;
     s.concurrency = c;
   }

@@ -1370,9 +1370,10 @@ class World {
       if (const ErrorAnswer* error = random_error(a)) return answer_later(a, response_of(*error));
     }
     if (!passes_throttle(a)) return turn_away(a, i.service->answers.throttled);
-    const bool is_let_in =
-        i.limit ? i.limit->lets_in(i.all_admitted(), in_ns(now())) : !is_over_limit(a);
-    if (!is_let_in) return refuse(a, i.service->answers.limit);
+    if (is_over_limit(a)) {
+      if (i.limit) i.limit->refused(in_ns(now()));
+      return refuse(a, i.service->answers.limit);
+    }
     const bool must_wait = i.taken() >= i.working || !i.queue.empty() || !i.refused.empty();
     if (must_wait && static_cast<std::int64_t>(i.queue.size()) >= spec.queue.capacity) {
       Attempt* const out = gives_way_to(a);
@@ -1399,8 +1400,9 @@ class World {
   bool is_over_limit(const Attempt& a) const {
     const Instance& i = *a.at;
     const ConcurrencySpec& spec = i.service->spec->concurrency;
-    if (spec.limit == ServiceSpec::kUnlimited) return false;
-    const auto limit = static_cast<double>(spec.limit);
+    const std::int64_t most = i.limit ? i.limit->limit(i.all_admitted(), in_ns(now())) : spec.limit;
+    if (most == PlainLimit::kAny || most == ServiceSpec::kUnlimited) return false;
+    const auto limit = static_cast<double>(most);
     double from = limit, own_places = 0;
     for (const PartitionSpec& p : spec.partitions) {
       if (p.priority != priority_of(a)) continue;

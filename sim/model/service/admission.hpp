@@ -281,10 +281,10 @@ class Partitions {
   bool empty() const { return all_.empty(); }
 
   /// Whether an attempt of this priority is let in while `present` attempts are there and `limit`
-  /// may be.
+  /// may be; the largest number: any.
   bool let_in(std::uint8_t priority, std::int64_t present, std::int64_t limit) const {
     const Partition* own = find(priority);
-    if (own == nullptr) return present < limit;
+    if (own == nullptr || limit == LimitLaw::kUnlimited) return present < limit;
     return present < threshold(*own->spec, limit) || own->present < places(*own->spec, limit);
   }
 

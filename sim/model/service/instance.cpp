@@ -159,6 +159,11 @@ Instance::Admission Instance::admit_if_concurrency_allows(Attempt& a, Time now) 
     concurrency_.refused(now);
     return Admission::kOverLimit;
   }
+  return enter(a, now);
+}
+
+// The limit on concurrency has let it in.
+Instance::Admission Instance::enter(Attempt& a, Time now) {
   const Admission admission = admit_if_queue_has_room(a, now);
   if (admission == Admission::kFull) return admission;
   partitions_.enter(a.priority);

@@ -306,6 +306,12 @@ class Instance {
     if (traits_.limits_concurrency) return admit_if_concurrency_allows(a, now);
     return admit_if_queue_has_room(a, now);
   }
+  /// Another attempt has made room for this one, which the limit on concurrency has let in: it is
+  /// not asked again, because it may have changed when the other one left.
+  Admission admit_instead(Attempt& a, Time now) {
+    if (traits_.limits_concurrency) return enter(a, now);
+    return admit_if_queue_has_room(a, now);
+  }
 
   /// The queue has just been found full: takes out the attempt that gives way to this one; null if
   /// none does.
@@ -385,6 +391,7 @@ class Instance {
     return Admission::kQueued;
   }
   [[gnu::noinline]] Admission admit_if_concurrency_allows(Attempt& a, Time now);
+  Admission enter(Attempt& a, Time now);
 
   Effects* effects_;
   ServiceTraits traits_;

@@ -261,7 +261,7 @@ Instance::Admission Services::admit_in_place_of_another(Attempt& newcomer) {
   watch_.leave(*out);
   out->clients->recorder->passage.evicted(out->in_cohort);
   overflow(*out, Refusal::kQueueFull);
-  return s.admit(newcomer, state_.now);
+  return s.admit_instead(newcomer, state_.now);
 }
 
 // The queue does not take the attempt, or sheds it.

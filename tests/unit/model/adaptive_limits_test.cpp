@@ -89,7 +89,9 @@ struct TwoLimits {
       const bool lets_in = inside < law->limit(inside, at_ns(now));
       if (!lets_in) law->refused(at_ns(now));
       refusals += !lets_in;
-      if (lets_in != plain->lets_in(inside, now)) {
+      const bool plain_lets_in = inside < plain->limit(inside, now);
+      if (!plain_lets_in) plain->refused(now);
+      if (lets_in != plain_lets_in) {
         ++differences;
         return;  // from here on they see different things
       }

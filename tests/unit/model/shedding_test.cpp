@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -133,6 +134,21 @@ TEST_CASE("Who is evicted leaves the limit on concurrency, and the service's tim
   CHECK(fates(s) == "seees");
 }
 
+// Who is evicted was not served, for which a limit that adapts is lowered at once. The newcomer,
+// whom it has let in, is not asked again: else two would leave for one.
+TEST_CASE("A limit that falls because of an eviction still lets in whom the other one leaves for") {
+  Scenario s = coming({{0, 0}, {10, 0}, {20, 1}, {30, 1}}, 1);
+  ConcurrencySpec& limit = s.services[0].concurrency;
+  limit = ConcurrencySpec::of(ConcurrencyControl::kAimd);
+  limit.min = 1;
+  limit.initial = 3;
+  limit.backoff_ratio = 0.5;
+  CHECK(fates(s) == "sesr");  // of 3 may be there, and then of 1
+  const RunResult r = simulate(s, 0);
+  CHECK(r.services[0].window.queue_ns == Approx(90e6));
+  CHECK(r.services[0].limit.arrivals == 4);
+}
+
 // --- Retries with a priority of their own
 
 TEST_CASE("Retries and hedges may have another priority than first attempts") {
@@ -173,11 +189,12 @@ TEST_CASE("Retries and hedges may have another priority than first attempts") {
 /// 0, 0.7 for priority 1.
 class Limiter {
  public:
-  explicit Limiter(std::vector<PartitionSpec> specs = {{"batch", 0, 0.3}, {"live", 1, 0.7}})
-      : specs_(std::move(specs)), partitions_(specs_) {}
+  explicit Limiter(std::vector<PartitionSpec> specs = {{"batch", 0, 0.3}, {"live", 1, 0.7}},
+                   std::int64_t limit = 10)
+      : specs_(std::move(specs)), partitions_(specs_), limit_(limit) {}
 
   bool acquire(std::uint8_t priority) {
-    if (!partitions_.let_in(priority, present_, 10)) return false;
+    if (!partitions_.let_in(priority, present_, limit_)) return false;
     partitions_.enter(priority);
     ++present_;
     return true;
@@ -195,7 +212,7 @@ class Limiter {
  private:
   std::vector<PartitionSpec> specs_;
   model::Partitions partitions_;
-  std::int64_t present_ = 0;
+  std::int64_t limit_, present_ = 0;
 };
 
 TEST_CASE("partitions: what the limit leaves is for all, beyond it each has its share") {
@@ -246,6 +263,13 @@ TEST_CASE("partitions: a threshold refuses before the limit does") {
   CHECK(l.acquire_all(0) == 1);  // of its own places
   CHECK(l.acquire_all(2) == 4);
   CHECK(l.acquire_all(1) == 0);
+
+  // 0.07 x 100 is a little more than 7 in binary.
+  CHECK(Limiter({{"a", 0, PartitionSpec::kNone, 0.07}}, 100).acquire_all(0) == 7);
+  // No limit: neither thresholds nor shares.
+  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+  CHECK(Limiter({{"a", 0, PartitionSpec::kNone, 1e-300}}, kAny).acquire_all(0) == 100);
+  CHECK(Limiter({{"a", 0, 1}}, kAny).acquire_all(0) == 100);
 }
 
 // --- Laws
