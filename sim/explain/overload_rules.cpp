@@ -51,8 +51,16 @@ bool is_served_first(const GroupCase& c) {
 /// The time in which nothing is wrong.
 std::string_view calm_window(const GroupCase& c) { return c.disturbed() ? "before" : "window"; }
 
-/// What the scenario asks for, where what came is that but for chance; so that `check` and the
-/// results of runs say the same. Otherwise what came.
+/// Whether circuit breakers keep first attempts away from the service of the group, which come when
+/// it has the capacity for them.
+bool breakers_hold_back(const GroupCase& c) {
+  return std::ranges::any_of(c.scenario.clients, [&](const ClientSpec& other) {
+    return other.breaker.in_use() && share_of_calls(other, c.client.service) > 0;
+  });
+}
+
+/// What the scenario asks for, where what came is that but for chance, or for what breakers have
+/// refused; so that `check` and the results of runs say the same. Otherwise what came.
 Found overload_without_retries(const GroupCase& c) {
   constexpr double kDeviations = 2;  // of how many requests come by chance
   constexpr double kAtLimit = 1 + 1e-9;
@@ -63,7 +71,9 @@ Found overload_without_retries(const GroupCase& c) {
   if (made == 0 || is_herd(c) || closed) return std::nullopt;
   const double noise = kDeviations / std::sqrt(made);
   const auto& need = c.capacity.need;
-  const bool as_planned = need && std::abs(came - need->load) <= std::max(noise, 0.01) * need->load;
+  const bool held_back = need && came > 1 + noise && came < need->load && breakers_hold_back(c);
+  const bool as_planned =
+      held_back || (need && std::abs(came - need->load) <= std::max(noise, 0.01) * need->load);
   const double load = as_planned ? need->load : came;
   const double enough =
       as_planned ? need->servers_enough : prediction::servers_that_carry(came * c.capacity.servers);

@@ -987,6 +987,35 @@ TEST_CASE("Attempts that circuit breakers refuse are counted by run") {
   CHECK(figure->value <= 3000);  // a run has 2,400 requests
 }
 
+// The breaker of one group refuses many of its requests, which would be sent if there were servers
+// for them; so what comes now does not say how many are needed.
+TEST_CASE("First attempts that a breaker refuses need capacity, too") {
+  constexpr const char* kOverloaded = R"(
+name = "s"
+duration = "60s"
+replications = 4
+[service.api]
+service_time = "10ms"
+[client.web]
+arrivals = { process = "poisson", total_rate = 100 }
+attempt_timeout = "200ms"
+retry = { mode = "none" }
+[client.others]
+arrivals = { process = "poisson", total_rate = 150 }
+attempt_timeout = "200ms"
+retry = { mode = "none" }
+)";
+  const auto needed = [&](const Edits& edits) {
+    const std::vector<Verdict> all = verdicts_on(kOverloaded, edits);
+    INFO(listed(all));
+    const Verdict* v = find(all, "overload-without-retries");
+    REQUIRE(v);
+    return v->sentence;
+  };
+  CHECK_THAT(needed({}), Catch::Contains("need 2.5 times the capacity"));
+  CHECK(needed({"client.web.breaker={preset='custom', open='200ms'}"}) == needed({}));
+}
+
 TEST_CASE("What was finished for other groups was not for clients of this one") {
   const Edits free = {R"(client.free={calls="api",attempt_timeout="300ms",count=40,)"
                       R"(arrivals={process="poisson",total_rate=150},)"
