@@ -63,6 +63,7 @@ bool breakers_hold_back(const GroupCase& c) {
 /// refused; so that `check` and the results of runs say the same. Otherwise what came.
 Found overload_without_retries(const GroupCase& c) {
   constexpr double kDeviations = 2;  // of how many requests come by chance
+  constexpr double kRarely = 4;      // one case in 16,000
   constexpr double kAtLimit = 1 + 1e-9;
   const double came = c.load(c.before.first_work_s, c.before.seconds);
   const double made = c.disturbed() ? c.made.before.made : c.requests();
@@ -73,7 +74,8 @@ Found overload_without_retries(const GroupCase& c) {
   const auto& need = c.capacity.need;
   const bool held_back = need && came > 1 + noise && came < need->load && breakers_hold_back(c);
   const bool as_planned =
-      held_back || (need && std::abs(came - need->load) <= std::max(noise, 0.01) * need->load);
+      held_back || (need && std::abs(came - need->load) <=
+                                std::max(kRarely / std::sqrt(made), 0.01) * need->load);
   const double load = as_planned ? need->load : came;
   const double enough =
       as_planned ? need->servers_enough : prediction::servers_that_carry(came * c.capacity.servers);

@@ -122,6 +122,7 @@ Offered offered_to(const Scenario& scenario, std::size_t service, const Demands&
     load.varies = load.varies || demands.varies[i];
     load.from_services = load.from_services || scenario.clients[i].makes_calls();
     open = open || demands.open[i];
+    load.has_closed = load.has_closed || !demands.open[i];
   }
   load.is_closed = !open && !load.clients.empty();
   load.rate = first.requests;

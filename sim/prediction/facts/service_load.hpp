@@ -26,6 +26,7 @@ struct ServiceLoad {
   bool varies = false;               ///< a profile, a trace, a herd
   bool from_services = false;        ///< other services call it
   bool is_closed = false;            ///< only closed loops call it: waiting clients ask for less
+  bool has_closed = false;           ///< a closed loop calls it
   double capacity = 0;               ///< servers; infinite: no limit
   double calls_time = 0;             ///< that it waits for the services that it calls, s
   double service_time = 0;  ///< mean time that an attempt keeps a server, with its calls, s

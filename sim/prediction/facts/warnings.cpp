@@ -213,12 +213,16 @@ void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
     warnings.push_back(
         {path, path + ".throttle.rate" + arrival_keys(scenario, load),
          fmt::format(
-             "{} requests/s meet a limit of {}/s{}: {}.", said_count(load.rate),
-             said_count(load.granted),
+             "{}{} requests/s {} a limit of {}/s{}: {}.",
+             load.has_closed ? "If no request had to wait, " : "", said_count(load.rate),
+             load.has_closed ? "would meet" : "meet", said_count(load.granted),
              in_buckets > 1 ? fmt::format(", and {} more at first", said_whole(in_buckets)) : "",
-             near ? std::string("the longer they come, the more of them are refused")
-                  : fmt::format("while they come, at most {} % can succeed",
-                                said_count(100 * share))),
+             load.has_closed
+                 ? std::string("some are refused, and a client of a closed loop asks for the next "
+                               "thing only when it is done with them")
+             : near ? std::string("the longer they come, the more of them are refused")
+                    : fmt::format("while they come, at most {} % can succeed",
+                                  said_count(100 * share))),
          fmt::format("{}.throttle.rate = {} or more would let them pass, and so would fewer "
                      "requests.",
                      path, said_count(throttle.rate * load.rate / load.granted, 4))});
