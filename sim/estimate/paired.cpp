@@ -257,13 +257,35 @@ void respect_range(PairedDifference& d, MetricRange range) {
   }
 }
 
+void respect_baseline(PairedDifference& d, MetricRange range, const Series& variant,
+                      const Series& baseline, double error) {
+  if (range != MetricRange::kShare || d.pairs < 2 || !d.interval) return;
+  const Pairs pairs = match(variant, baseline);
+  const Estimate own = *estimate(pairs.baseline);
+  const double half =
+      student_quantile(d.pairs - 1, error) * *own.stddev / std::sqrt(static_cast<double>(d.pairs));
+  const double low = std::max(0.0, own.mean - half), high = std::min(1.0, own.mean + half);
+  d.interval = {std::max(d.interval->low, -high), std::min(d.interval->high, 1 - low)};
+  if (d.relative_interval && low > 0) {
+    d.relative_interval->high = std::min(d.relative_interval->high, 1 / low - 1);
+  }
+}
+
 std::vector<PairedDifference> metric_differences(const MetricInfo& metric,
                                                  std::span<const Series> variants,
                                                  const Series& baseline, double error) {
   const bool is_proportion = metric.summary == MetricSummary::kProportion;
   auto results = paired_differences(
       variants, baseline, is_proportion ? PairedTest::kMcNemar : PairedTest::kStudent, error);
-  for (PairedDifference& d : results) respect_range(d, metric.range);
+  const auto family =
+      std::ranges::count_if(results, [](const PairedDifference& d) { return d.pairs > 1; });
+  const double each = error / static_cast<double>(std::max<std::ptrdiff_t>(family, 1));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    respect_range(results[i], metric.range);
+    if (!is_proportion) {
+      respect_baseline(results[i], metric.range, variants[i], baseline, each);
+    }
+  }
   return results;
 }
 

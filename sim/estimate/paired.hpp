@@ -50,6 +50,13 @@ std::vector<PairedDifference> paired_differences(std::span<const Series> variant
 /// or falls by more than 100 points, and what is never negative falls by 100 % at most.
 void respect_range(PairedDifference& difference, MetricRange range);
 
+/// Ends the interval of a share where the variant would be below 0 or above 1: a share rises by no
+/// more than what the baseline leaves, by the baseline's own interval of the same `error`. Where
+/// the end moves, the variant is next to 0 or 1, so that the two intervals miss in the same cases.
+/// Nothing for other ranges.
+void respect_baseline(PairedDifference& difference, MetricRange range, const Series& variant,
+                      const Series& baseline, double error);
+
 /// Differences of a metric, within its range and with the test that fits its values: McNemar's for
 /// those that are 0 or 1.
 std::vector<PairedDifference> metric_differences(const MetricInfo& metric,

@@ -300,6 +300,8 @@ void add_effects(std::vector<KeyEffect>& effects, const Grid& grid, std::size_t 
     const std::vector<stats::Series> family(values.size() - 1, average(with));
     effect.difference = stats::paired_differences(family, average(without)).front();
     stats::respect_range(effect.difference, metric.range);
+    stats::respect_baseline(effect.difference, metric.range, family.front(), average(without),
+                            kFamilyError / static_cast<double>(family.size()));
     if (has_values(effect.difference)) effects.push_back(std::move(effect));
   }
 }

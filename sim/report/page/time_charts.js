@@ -359,7 +359,8 @@ class TimeChart {
       const text = (value) => quantity(value, this.options.unit, this.options.share);
       const known = exists(mean);
       const row = el("span", {}, `${line.name}: ${known ? text(mean) : "–"}`,
-        known && half > 0 ? ` ± ${text(half)}` : null);
+        known && half > 0 ? ` (${text(Math.max(0, mean - half))} to ${
+          text(this.options.share ? Math.min(1, mean + half) : mean + half)})` : null);
       row.style.color = line.colour === "ink" ? "" : line.colour;
       return row;
     }));

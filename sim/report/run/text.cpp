@@ -380,6 +380,18 @@ std::string format_scaled(const Estimate& e, DisplayUnit unit) {
     half_text.back() = '1';
     half_text.insert(0, "<");
   }
+  // An interval that ends where the metric ends, or that has its estimate elsewhere than in the
+  // middle, is told by its ends.
+  const double below = (e.mean - *e.ci_low) * unit.scale,
+               above = (*e.ci_high - e.mean) * unit.scale;
+  if (std::fabs(below - above) > 1e-6 * half) {
+    const auto end = [&](double value) {
+      return value == 0 || value == 1 ? format_plain(value * unit.scale)
+                                      : fmt::format("{:.{}f}", value * unit.scale, decimals);
+    };
+    return fmt::format("{:.{}f} ({}..{}){}", mean, decimals, end(*e.ci_low), end(*e.ci_high),
+                       unit.name);
+  }
   return fmt::format("{:.{}f} ± {}{}", mean, decimals, half_text, unit.name);
 }
 

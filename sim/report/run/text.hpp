@@ -53,7 +53,8 @@ void show_phases(Document& document, const Evaluation& evaluation);
 
 /// A value with its interval as "mean ± half-width unit", in the unit that suits its unit column
 /// and size: shares in percent, times in ns to s. Two significant digits of the half-width decide
-/// the precision; without an interval the value has four significant digits.
+/// the precision; without an interval the value has four significant digits. An interval that is
+/// not around its mean, because the range of the metric ends it, is "mean (low..high) unit".
 std::string format_estimate(const Estimate& estimate, std::string_view unit);
 
 /// The text of a metric: shares in percent.

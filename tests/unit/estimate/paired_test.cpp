@@ -281,6 +281,33 @@ TEST_CASE("Tango's interval covers the difference as often as it says") {
   CHECK(coverage(40, 0.1, 0.25, 0.05) < 0.97);  // and is not just wide
 }
 
+TEST_CASE("a share rises and falls by no more than its baseline leaves") {
+  // Three replications of 0.97, 0.99 and 1 have an own interval from 0.95 to 1.02; the variant of
+  // which two in three succeed leaves the difference open to more than that on both sides.
+  const std::vector<Series> lost = {{1.0, 0.98, 0.02}};
+  const Series kept = {1.0, 0.97, 0.99};
+  const Estimate own = *estimate(std::vector<double>{1.0, 0.97, 0.99});
+  const auto of = [&](const char* metric) {
+    return metric_differences(*find_metric(metric), lost, kept).front();
+  };
+  CHECK(paired_differences(lost, kept).front().interval->high > 1);
+  CHECK(of("success_rate").interval->high == Approx(1 - *own.ci_low).epsilon(1e-9));
+  CHECK(of("success_rate").relative_interval->high == Approx(1 / *own.ci_low - 1).epsilon(1e-9));
+  CHECK(of("success_rate").interval->low == -1);
+  CHECK(of("goodput").interval->high > 1);
+  // Near 0: what is 0.01 in the baseline falls by no more than that and its own interval.
+  const std::vector<Series> few = {{0.9, 0.02, 0.0}};
+  const Series fewer = {0.0, 0.03, 0.01};
+  const Estimate base = *estimate(std::vector<double>{0.0, 0.03, 0.01});
+  const PairedDifference d = metric_differences(*find_metric("wasted_share"), few, fewer).front();
+  CHECK(d.interval->low == Approx(-*base.ci_high).epsilon(1e-9));
+  // A variant that always succeeds loses nothing of its interval.
+  const std::vector<Series> all = {{1.0, 1.0, 1.0}};
+  const PairedDifference best = metric_differences(*find_metric("success_rate"), all, kept).front();
+  CHECK(best.interval->high ==
+        Approx(paired_differences(all, kept).front().interval->high).epsilon(1e-9));
+}
+
 TEST_CASE("intervals of a metric end where the metric ends") {
   // Two successes in a hundred at most, against nearly all: three replications leave much open.
   const std::vector<Series> lost = {{0.0, 0.02, 0.4}};

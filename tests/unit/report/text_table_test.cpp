@@ -46,6 +46,13 @@ TEST_CASE("the interval decides the digits of the value") {
   CHECK(format_estimate(with_half_width(1.23456, 0.00123), "1") == "1.2346 ± 0.0012");
   CHECK(format_estimate(with_half_width(0, 0.5), "1") == "0.00 ± 0.50");
   CHECK(format_estimate(with_half_width(10.0316, 0.00001), "s") == "10.0316 ± <0.0001 s");
+  // What ends where the metric ends is no mean plus or minus something.
+  Estimate cut = with_half_width(0.97, 0.05);
+  respect_range(cut, MetricRange::kShare);
+  CHECK(format_metric(cut, *find_metric("success_rate")) == "97.0 (92.0..100) %");
+  cut = with_half_width(0.02, 0.05);
+  respect_range(cut, MetricRange::kShare);
+  CHECK(format_metric(cut, *find_metric("wasted_share")) == "2.0 (0..7.0) %");
   // The rounding of equal values is no interval.
   CHECK(format_estimate(with_half_width(1.5, 1e-14), "1") == "1.5");
 }
