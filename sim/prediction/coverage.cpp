@@ -565,7 +565,7 @@ constexpr Combination kCombinations[] = {
     // Services.
     none("a slowdown of a limited number of servers", "slowdown", limited_slows_down, kFluid,
          "the fluid models it only where servers are unlimited"),
-    none("a full queue that makes late by refusing", "reject_cost", refusals_make_late, kBalance,
+    none(kRefusingMakesLate, "reject_cost", refusals_make_late, kBalance,
          "refusals may keep the servers so busy that what waits behind them is late"),
     none("a throttle whose refusals may fill the servers", "reject_cost",
          throttling_may_fill_servers, kBalance,

@@ -66,6 +66,9 @@ struct Combination {
 };
 std::span<const Combination> combinations();
 
+/// The feature of a queue that is in time by itself, but not while refusals take servers from it.
+inline constexpr std::string_view kRefusingMakesLate = "a full queue that makes late by refusing";
+
 /// Why a part has no figures for a service.
 struct Refusal {
   std::string feature;  ///< "retry breakers"; empty: no client calls the service

@@ -14,6 +14,8 @@
 #include "kernel/stop.hpp"
 #include "prediction/chain/markov_chain.hpp"
 #include "prediction/coverage.hpp"
+#include "prediction/facts/service_load.hpp"
+#include "prediction/fluid/run.hpp"
 #include "scenario/text/text.hpp"
 
 namespace retrysim {
@@ -140,9 +142,32 @@ class Predictor {
     } else if ((any = balance_with_any_retries(scenario_, s)) && any->load > 0) {
       ignores_ = ignored_by_balance(s);
       say_phase(subject, any->phase, any->load);
+    } else if (const auto phase = phase_by_costly_refusals(s)) {
+      ignores_ = ignored_by_balance(s);
+      say_phase(subject, *phase, prediction::load_of_service(scenario_, s).utilization);
+    } else {
+      ignores_ = kept;
+      return false;
     }
     ignores_ = kept;
-    return idle || (any && any->load > 0);
+    return true;
+  }
+
+  /// Where refusals may take so much of the servers that a full queue is late there is no balance,
+  /// but two runs may show what it is: one without a disturbance, one after a long outage. That it
+  /// recovers from one outage does not make it safe, and near a load of 1 chance decides.
+  std::optional<FluidPhase> phase_by_costly_refusals(std::size_t s) const {
+    constexpr double kNear = 0.02;
+    const auto refused = prediction::refusal(prediction::Theory::kBalance, scenario_, s);
+    if (!refused || refused->feature != prediction::kRefusingMakesLate ||
+        prediction::refusal(prediction::Theory::kRun, scenario_, s)) {
+      return std::nullopt;
+    }
+    const double load = prediction::load_of_service(scenario_, s).utilization;
+    const FluidPhase phase = prediction::phase_by_runs(scenario_, s);
+    const bool sure = (phase == FluidPhase::kVulnerable && load < 1 - kNear) ||
+                      (phase == FluidPhase::kDead && load > 1 + kNear);
+    return sure ? std::optional(phase) : std::nullopt;
   }
 
   std::string ignored_by_balance(std::size_t s) const {

@@ -47,6 +47,26 @@ TEST_CASE("The figures of the chain are those of its law") {
   CHECK(figure(p, "orbit") == queue.orbit);
 }
 
+TEST_CASE("Where costly refusals decide, two runs of the fluid show the phase") {
+  // 600 services a second; a full queue is 0.3 s of work, and a refusal half a service: 1,200 a
+  // second leave nothing for what waits. Three attempts of each of 509 requests are more than that.
+  const auto phase = [](double rate) -> std::string {
+    const Prediction p = predict(scenario_of(
+        "name = \"costly\"\nduration = 75\n[service.api]\nservers = 30\nservice_time = "
+        "\"50ms\"\nqueue.capacity = 180\nreject_cost = \"25ms\"\n[client.web]\ncount = 100\n"
+        "attempt_timeout = \"600ms\"\nretry = { mode = \"custom\", max_attempts = 3, backoff = { "
+        "base = \"300ms\", factor = 1, jitter = \"none\" } }\n"
+        "arrivals = { process = \"poisson\", total_rate = " +
+        std::to_string(rate) + " }\n"));
+    const Figure* f = p.find("fluid", "service.api", "phase");
+    return f ? f->text : "";
+  };
+  CHECK(phase(509) == "vulnerable");
+  CHECK(phase(630) == "dead");
+  CHECK(phase(594) == "");  // chance decides
+  CHECK(phase(606) == "");
+}
+
 TEST_CASE("The orbit of the chain can be chosen, up to what can be solved") {
   const Scenario scenario = scenario_of(kBounded);
   const Prediction found = predict(scenario, {.fluid = false});
