@@ -310,7 +310,9 @@ class Pages:
         self.run("run", "calm.toml", "--out", "calm")
         self.run("run", "zombie.toml", "--set", "duration=240s", "--set", "replications=2",
                  "--out", "long")
-        for name in ("calm", "long"):
+        self.run("compare", "zombie.toml", "--vary", "client.web.retry.max_attempts=1,3",
+                 "--set", 'slo.good={share=0.99,latency="500ms"}', "--out", "budgets")
+        for name in ("calm", "long", "budgets"):
             self.report(name, name)
         self.report("two", "run", "once")
 
@@ -628,6 +630,18 @@ class PageTest(unittest.TestCase):
         effects = dict(zip(tried, self.texts("#range tbody td:nth-child(2)")))
         self.assertEqual(effects["as-it-stands"], "")
         self.assertEqual(effects[tried[1]], "helps")
+        self.assertEqual(self.browser.problems, [])
+
+    def test_error_budgets_are_those_of_the_file(self):
+        with open(self.pages.folder / "budgets" / "slo.csv", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.open("budgets")
+        self.assertEqual(self.texts("#budgets tbody td:nth-child(1)"),
+                         [row["variant"] for row in rows])
+        self.assertEqual(self.texts("#budgets tbody td:nth-child(2)"), ["good", "good"])
+        for shown, row in zip(self.texts("#budgets tbody td:nth-child(5)"), rows):
+            said = float(shown.replace("\u202f", ""))
+            self.assertLess(abs(said - float(row["bad"])), 0.001 * float(row["bad"]) + 1e-9)
         self.assertEqual(self.browser.problems, [])
 
     def test_a_map_shows_the_phase_of_every_point(self):

@@ -185,7 +185,7 @@ std::vector<std::optional<SloFigures>> from_slo_numbers(std::span<const double> 
     std::optional<SloFigures>& f = all.emplace_back();
     if (numbers[0] == 0) continue;
     f.emplace();
-    for (std::size_t n = 0; n < kSloNumbers.size(); ++n) *f.*kSloNumbers[n] = numbers[n + 1];
+    for (std::size_t n = 0; n < kSloNumbers.size(); ++n) (*f).*kSloNumbers[n] = numbers[n + 1];
     if (numbers[kEach - 1] != kMissing) f->users_hurt = numbers[kEach - 1];
   }
   return all;

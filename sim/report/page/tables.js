@@ -181,9 +181,10 @@ function budgetTable(result, v) {
     { title: "budget used", value: (row) => row.budget_used.mean,
       node: (row) => intervalCell([row.budget_used.mean, row.budget_used.ci_low,
         row.budget_used.ci_high], "1", true) },
-    { title: "bad requests", value: (row) => row.bad },
+    { title: "bad requests", value: (row) => row.bad, node: (row) => digits(row.bad, 4) },
     { title: "as an outage of", value: (row) => row.outage_s, node: (row) => seconds(row.outage_s) },
-    { title: "clients hurt", value: (row) => row.users_hurt },
+    { title: "clients hurt", value: (row) => row.users_hurt,
+      node: (row) => (exists(row.users_hurt) ? digits(row.users_hurt, 4) : "–") },
     { title: "of a year's budget", value: (row) => row.year_budget_used,
       node: (row) => (exists(row.year_budget_used) ? percent(row.year_budget_used) : "–") }];
   if (result.comparison) columns.unshift({ title: "variant", text: (row) => row.variant });
