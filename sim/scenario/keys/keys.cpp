@@ -70,7 +70,7 @@ void insert(NameTree& tree, std::string_view path, const KeyInfo* key) {
 std::span<const KeyScope> key_scopes() {
   static const std::vector<KeyInfo> service = service_keys(), fault = fault_keys(),
                                     client = client_keys(), call = call_keys();
-  static const std::array<KeyScope, 13> scopes{
+  static const std::array<KeyScope, 14> scopes{
       {{"", "scenario", top_keys()},
        {"service.*", "service", service},
        {"service.*.throttle.operation.*", "limit of an operation", throttle_limit_keys()},
