@@ -15,7 +15,10 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
+#include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -131,6 +134,32 @@ void check_size(const std::vector<Variation>& variations, std::size_t files) {
   if (size < 2)
     throw RequestError(RequestError::part("vary") +
                        " makes only one variant; give at least two values");
+}
+
+/// A result keeps the inputs of all variants in one folder, by their names. Two that differ are
+/// mistakes, which are better said before the simulation than behind it.
+void check_inputs(VariantsResult& result) {
+  std::map<std::filesystem::path, std::filesystem::path> known;
+  for (const NamedScenario& v : result.variants) {
+    for (const std::filesystem::path& input : v.loaded.input_files) {
+      const auto [other, is_new] = known.emplace(input.filename(), input);
+      if (is_new || other->second == input) continue;
+      std::string error;
+      const auto max = std::numeric_limits<std::uintmax_t>::max();
+      if (scenario::read_whole_file(input, max, error) ==
+          scenario::read_whole_file(other->second, max, error)) {
+        continue;
+      }
+      Diagnostic& d = result.errors.emplace_back();
+      d.file = input.string();
+      d.message = fmt::format(
+          "the variants also read {}, a different file of the same name, and a result keeps both "
+          "in "
+          "one folder; rename one",
+          scenario::in_quotes(other->second.string()));
+      return;
+    }
+  }
 }
 
 /// With `warmup = "auto"` all variants are measured over the same stretch of time.
@@ -446,6 +475,7 @@ VariantsResult experiment::load_variants_and_files(const std::filesystem::path& 
     if (!one.loaded) continue;
     result.variants.push_back({v.name, std::move(*one.loaded), keys, v.values});
   }
+  if (result.errors.empty()) check_inputs(result);
   if (!result.errors.empty()) result.variants.clear();
   return result;
 }
