@@ -318,6 +318,8 @@ void store_frequency(const Slots& s, const Value& v) {
   s.to<SloSpec>().events_per_year.push_back({v.text, v.number});
 }
 
+bool has_frequency(const FilledSlots& s) { return !s.to<SloSpec>().events_per_year.empty(); }
+
 constexpr KeyInfo kSloKeys[] = {
     key("share", number(kPositiveShare), into<&SloSpec::share>, {.required = true},
         "Share of the requests that must be good: 0.999. The others are the error budget."),
@@ -332,7 +334,7 @@ constexpr KeyInfo kSloKeys[] = {
     key("requests_per_window", number(kPositive), into<&SloSpec::requests_per_window>, {},
         "Requests of a whole window, by which the budget is counted. Without it those at the rate "
         "before the first fault or surge."),
-    key("events_per_year.*", number(kNotNegative), Access{store_frequency},
+    key("events_per_year.*", number(kNotNegative), Access{store_frequency}.used_if(has_frequency),
         {.role = KeyRole::kNamed},
         "How often the fault or surge of that name happens in a year: { deploy = 12 }."),
 };
