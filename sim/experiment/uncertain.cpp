@@ -317,9 +317,9 @@ std::size_t phase_metric(std::string_view name) {
 /// The success of all clients in the first phase, which is that before anything goes wrong; nothing
 /// if something does from the beginning.
 std::optional<double> success_before(const PhaseValues& phases, std::size_t run) {
-  static const std::size_t kSuccess = phase_metric("success_rate");
+  static const std::size_t kOfSuccess = phase_metric("success_rate");
   if (phases.phases() == 0) return std::nullopt;
-  return phases.at(run, phases.clients() - 1, 0, kSuccess);
+  return phases.at(run, phases.clients() - 1, 0, kOfSuccess);
 }
 
 /// Judges runs by what is usual for the scenario's own values.
