@@ -73,7 +73,9 @@ KINDS = {"duration": "duration", "number": "number", "count": "count", "true or 
          "text": "text", "text or list of texts": "names", "CSV file": "file",
          "duration or distribution": "distribution",
          "whole number or distribution": "counts",
-         "list of distributions": "distributions"}
+         "list of distributions": "distributions",
+         # As the key whose interval it is the end of.
+         "number or duration": "number"}
 # SDKs that have the retries of another one, and versions of their own.
 BUILT_ON = {"boto3": "botocore", "aws-cli": "botocore", "powershell": "dotnet",
             "smithy-core": "js-v3", "smithy-kotlin": "kotlin"}

@@ -80,12 +80,13 @@ int advise(const Arguments& arguments) {
                     [&](Session& session) { return advise(*command, session); });
 }
 
-const CommandRow advise_row(
-    {.name = "advise",
-     .arguments = "SCENARIO",
-     .purpose = "try the usual remedies and rank them: what would help most?",
-     .run = advise,
-     .after = "sdk-upgrade"});
+constexpr Command kAdviseCommand{
+    .name = "advise",
+    .arguments = "SCENARIO",
+    .purpose = "try the usual remedies and rank them: what would help most?",
+    .run = advise,
+    .after = "sdk-upgrade"};
+RETRYSIM_COMMAND_ROW advise_row = &kAdviseCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

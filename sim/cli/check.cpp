@@ -129,12 +129,13 @@ int check(const Arguments& arguments) {
   });
 }
 
-const CommandRow check_row(
-    {.name = "check",
-     .arguments = "SCENARIO...",
-     .purpose = "validate, and print the scenario with every default filled in",
-     .run = check,
-     .after = "map"});
+constexpr Command kCheckCommand{
+    .name = "check",
+    .arguments = "SCENARIO...",
+    .purpose = "validate, and print the scenario with every default filled in",
+    .run = check,
+    .after = "map"};
+RETRYSIM_COMMAND_ROW check_row = &kCheckCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

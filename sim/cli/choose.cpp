@@ -284,11 +284,12 @@ int choose(const Arguments& arguments) {
                     [&](Session& session) { return choose(*command, session); });
 }
 
-const CommandRow choose_row({.name = "choose",
-                             .arguments = "SCENARIO --vary ... --maximize M",
-                             .purpose = "find the best policy, with a stated confidence",
-                             .run = choose,
-                             .after = "tip"});
+constexpr Command kChooseCommand{.name = "choose",
+                                 .arguments = "SCENARIO --vary ... --maximize M",
+                                 .purpose = "find the best policy, with a stated confidence",
+                                 .run = choose,
+                                 .after = "tip"};
+RETRYSIM_COMMAND_ROW choose_row = &kChooseCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

@@ -249,12 +249,13 @@ int compare(const Arguments& arguments) {
                     [&](Session& session) { return compare(*command, session); });
 }
 
-const CommandRow compare_row(
-    {.name = "compare",
-     .arguments = "SCENARIO --vary PATH=V1,V2",
-     .purpose = "compare variants on common random numbers: paired differences with intervals",
-     .run = compare,
-     .after = "run"});
+constexpr Command kCompareCommand{
+    .name = "compare",
+    .arguments = "SCENARIO --vary PATH=V1,V2",
+    .purpose = "compare variants on common random numbers: paired differences with intervals",
+    .run = compare,
+    .after = "run"};
+RETRYSIM_COMMAND_ROW compare_row = &kCompareCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

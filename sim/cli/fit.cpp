@@ -296,12 +296,13 @@ int fit(const Arguments& arguments) {
   return interruptible(command->timeout, [&] { return fit_logs(*command); });
 }
 
-const CommandRow fit_row({.name = "fit",
-                          .arguments = "LOG... --out DIR",
-                          .purpose = "make a scenario from access logs, with intervals",
-                          .run = fit,
-                          .after = "import",
-                          .less_memory = "fit a shorter part of the log"});
+constexpr Command kFitCommand{.name = "fit",
+                              .arguments = "LOG... --out DIR",
+                              .purpose = "make a scenario from access logs, with intervals",
+                              .run = fit,
+                              .after = "import",
+                              .less_memory = "fit a shorter part of the log"};
+RETRYSIM_COMMAND_ROW fit_row = &kFitCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

@@ -186,13 +186,14 @@ int import_policy(const Arguments& arguments) {
       command->timeout, [&] { return import_policy(*command); }, command->memory);
 }
 
-const CommandRow import_row(
-    {.name = "import",
-     .arguments = "KIND FILE",
-     .purpose = "turn a retry configuration of Envoy, gRPC, Resilience4j, ... into scenario keys",
-     .run = import_policy,
-     .after = "init",
-     .less_memory = "import the configuration in parts"});
+constexpr Command kImportCommand{
+    .name = "import",
+    .arguments = "KIND FILE",
+    .purpose = "turn a retry configuration of Envoy, gRPC, Resilience4j, ... into scenario keys",
+    .run = import_policy,
+    .after = "init",
+    .less_memory = "import the configuration in parts"};
+RETRYSIM_COMMAND_ROW import_row = &kImportCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

@@ -350,11 +350,12 @@ int init(const Arguments& arguments) {
   });
 }
 
-const CommandRow init_row({.name = "init",
-                           .arguments = "[options]",
-                           .purpose = "make a first scenario of your service from five answers",
-                           .run = init,
-                           .after = "strategy"});
+constexpr Command kInitCommand{.name = "init",
+                               .arguments = "[options]",
+                               .purpose = "make a first scenario of your service from five answers",
+                               .run = init,
+                               .after = "strategy"};
+RETRYSIM_COMMAND_ROW init_row = &kInitCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

@@ -713,12 +713,13 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-const CommandRow list_row(
-    {.name = "list",
-     .arguments = "WHAT",
-     .purpose = "print modes, sdks, defects, distributions, metrics, keys or verdicts",
-     .run = list,
-     .after = "check"});
+constexpr Command kListCommand{
+    .name = "list",
+    .arguments = "WHAT",
+    .purpose = "print modes, sdks, defects, distributions, metrics, keys or verdicts",
+    .run = list,
+    .after = "check"};
+RETRYSIM_COMMAND_ROW list_row = &kListCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

@@ -164,13 +164,14 @@ int map(const Arguments& arguments) {
                     [&](Session& session) { return map(*command, session); });
 }
 
-const CommandRow map_row(
-    {.name = "map",
-     .arguments = "SCENARIO --vary X=... --vary ...",
-     .purpose = "chart where a service is safe, vulnerable, overloaded or dead (fluid)",
-     .run = map,
-     .after = "predict",
-     .less_memory = "give --vary fewer values"});
+constexpr Command kMapCommand{
+    .name = "map",
+    .arguments = "SCENARIO --vary X=... --vary ...",
+    .purpose = "chart where a service is safe, vulnerable, overloaded or dead (fluid)",
+    .run = map,
+    .after = "predict",
+    .less_memory = "give --vary fewer values"};
+RETRYSIM_COMMAND_ROW map_row = &kMapCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

@@ -88,12 +88,13 @@ int merge(const Arguments& arguments) {
   }
 }
 
-const CommandRow merge_row({.name = "merge",
-                            .arguments = "DIR... --out DIR",
-                            .purpose = "join the shards of a sweep",
-                            .run = merge,
-                            .after = "sweep",
-                            .less_memory = "name fewer results, or results with fewer points"});
+constexpr Command kMergeCommand{.name = "merge",
+                                .arguments = "DIR... --out DIR",
+                                .purpose = "join the shards of a sweep",
+                                .run = merge,
+                                .after = "sweep",
+                                .less_memory = "name fewer results, or results with fewer points"};
+RETRYSIM_COMMAND_ROW merge_row = &kMergeCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

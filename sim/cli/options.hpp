@@ -30,11 +30,12 @@ struct Command {
 };
 
 /// Adds a command to the program: a file of `sim/cli` with one at its end is all that the program
-/// has to know of it.
-class CommandRow {
- public:
-  explicit CommandRow(const Command& command);
-};
+/// has to know of it. The linker puts the rows of all files side by side, so that nothing has to
+/// run before main:
+///
+///     constexpr Command kTip{.name = "tip", .arguments = ..., .run = tip};
+///     RETRYSIM_COMMAND_ROW tip_row = &kTip;
+#define RETRYSIM_COMMAND_ROW [[gnu::used, gnu::section("retrysim_commands")]] const Command* const
 
 /// The commands in the order of `retrysim --help`; those that are `after` the same one by name, and
 /// first those that no other command is after.

@@ -111,12 +111,13 @@ int predict(const Arguments& arguments) {
   });
 }
 
-const CommandRow predict_row(
-    {.name = "predict",
-     .arguments = "SCENARIO",
-     .purpose = "estimates from theory, without simulating: facts, fluid, Markov chain",
-     .run = predict,
-     .after = "verify"});
+constexpr Command kPredictCommand{
+    .name = "predict",
+    .arguments = "SCENARIO",
+    .purpose = "estimates from theory, without simulating: facts, fluid, Markov chain",
+    .run = predict,
+    .after = "verify"};
+RETRYSIM_COMMAND_ROW predict_row = &kPredictCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

@@ -28,6 +28,12 @@
 #include <utility>
 #include <vector>
 
+// What the linker calls the ends of the section of the rows.
+extern "C" {
+extern const retrysim::cli::Command* const __start_retrysim_commands[];  // NOLINT
+extern const retrysim::cli::Command* const __stop_retrysim_commands[];   // NOLINT
+}
+
 namespace retrysim::cli {
 
 namespace {
@@ -109,23 +115,22 @@ std::string_view less_memory(const Arguments& arguments) {
   return command == nullptr ? Command{}.less_memory : command->less_memory;
 }
 
-/// The rows that the files of the program have registered, in the order of the files.
-std::vector<Command>& registered() {
-  static std::vector<Command> rows;
-  return rows;
+/// The rows of all files of the program, in whatever order the linker has them.
+std::span<const Command* const> listed() {
+  return {__start_retrysim_commands, __stop_retrysim_commands};
 }
 
 bool is_followed(const Command& command) {
-  return std::ranges::any_of(registered(),
-                             [&](const Command& c) { return c.after == command.name; });
+  return std::ranges::any_of(listed(), [&](const Command* c) { return c->after == command.name; });
 }
 
 /// Appends the commands that follow `name`, each with those that follow it. Of several, one that
 /// others follow comes last, so that all of them stand close below it.
 void append_after(std::string_view name, std::vector<Command>& ordered) {
   std::vector<Command> next;
-  std::ranges::copy_if(registered(), std::back_inserter(next),
-                       [&](const Command& c) { return c.after == name; });
+  for (const Command* c : listed()) {
+    if (c->after == name) next.push_back(*c);
+  }
   std::ranges::sort(next, {}, [](const Command& c) { return std::pair(is_followed(c), c.name); });
   for (const Command& c : next) {
     ordered.push_back(c);
@@ -135,13 +140,11 @@ void append_after(std::string_view name, std::vector<Command>& ordered) {
 
 }  // namespace
 
-CommandRow::CommandRow(const Command& command) { registered().push_back(command); }
-
 std::span<const Command> commands() {
   static const std::vector<Command> ordered = [] {
     std::vector<Command> rows;
     append_after("", rows);
-    if (rows.size() != registered().size()) {
+    if (rows.size() != listed().size()) {
       throw std::logic_error("a command is listed after one that does not exist");
     }
     return rows;

@@ -103,12 +103,13 @@ int report(const Arguments& arguments) {
   return kDone;
 }
 
-const CommandRow report_row({.name = "report",
-                             .arguments = "DIR...",
-                             .purpose = "write results as one HTML page to read and share",
-                             .run = report,
-                             .after = "merge",
-                             .less_memory = "name fewer results, or results with fewer points"});
+constexpr Command kReportCommand{.name = "report",
+                                 .arguments = "DIR...",
+                                 .purpose = "write results as one HTML page to read and share",
+                                 .run = report,
+                                 .after = "merge",
+                                 .less_memory = "name fewer results, or results with fewer points"};
+RETRYSIM_COMMAND_ROW report_row = &kReportCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

@@ -479,10 +479,11 @@ int run(const Arguments& arguments) {
   });
 }
 
-const CommandRow run_row({.name = "run",
-                          .arguments = "SCENARIO...",
-                          .purpose = "simulate; print a summary and write the result files",
-                          .run = run});
+constexpr Command kRunCommand{.name = "run",
+                              .arguments = "SCENARIO...",
+                              .purpose = "simulate; print a summary and write the result files",
+                              .run = run};
+RETRYSIM_COMMAND_ROW run_row = &kRunCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

@@ -258,12 +258,13 @@ int sdk_upgrade(const Arguments& arguments) {
                     [&](Session& session) { return sdk_upgrade(*command, session); });
 }
 
-const CommandRow sdk_upgrade_row(
-    {.name = "sdk-upgrade",
-     .arguments = "SDK[@FROM..TO]... [SCENARIO]",
-     .purpose = "what a new release of an SDK does to a fleet: before and after",
-     .run = sdk_upgrade,
-     .after = "choose"});
+constexpr Command kSdkUpgradeCommand{
+    .name = "sdk-upgrade",
+    .arguments = "SDK[@FROM..TO]... [SCENARIO]",
+    .purpose = "what a new release of an SDK does to a fleet: before and after",
+    .run = sdk_upgrade,
+    .after = "choose"};
+RETRYSIM_COMMAND_ROW sdk_upgrade_row = &kSdkUpgradeCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

@@ -817,12 +817,13 @@ int strategy(const Arguments& arguments) {
   }
 }
 
-const CommandRow strategy_row(
-    {.name = "strategy",
-     .arguments = "--mode M --responses LIST",
-     .purpose = "play one client's retry strategy and print every decision",
-     .run = strategy,
-     .after = "list"});
+constexpr Command kStrategyCommand{
+    .name = "strategy",
+    .arguments = "--mode M --responses LIST",
+    .purpose = "play one client's retry strategy and print every decision",
+    .run = strategy,
+    .after = "list"};
+RETRYSIM_COMMAND_ROW strategy_row = &kStrategyCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

@@ -141,11 +141,12 @@ int sweep(const Arguments& arguments) {
                     [&](Session& session) { return sweep(*command, session); });
 }
 
-const CommandRow sweep_row({.name = "sweep",
-                            .arguments = "SCENARIO --vary PATH=...",
-                            .purpose = "simulate the grid of all combinations, resumable",
-                            .run = sweep,
-                            .after = "advise"});
+constexpr Command kSweepCommand{.name = "sweep",
+                                .arguments = "SCENARIO --vary PATH=...",
+                                .purpose = "simulate the grid of all combinations, resumable",
+                                .run = sweep,
+                                .after = "advise"};
+RETRYSIM_COMMAND_ROW sweep_row = &kSweepCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

@@ -250,12 +250,13 @@ int tip(const Arguments& arguments) {
   });
 }
 
-const CommandRow tip_row(
-    {.name = "tip",
-     .arguments = "SCENARIO --trigger PATH=LO:HI",
-     .purpose = "find the smallest disturbance that the system does not recover from",
-     .run = tip,
-     .after = "compare"});
+constexpr Command kTipCommand{
+    .name = "tip",
+    .arguments = "SCENARIO --trigger PATH=LO:HI",
+    .purpose = "find the smallest disturbance that the system does not recover from",
+    .run = tip,
+    .after = "compare"};
+RETRYSIM_COMMAND_ROW tip_row = &kTipCommand;
 
 }  // namespace
 }  // namespace retrysim::cli

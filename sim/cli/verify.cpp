@@ -85,12 +85,13 @@ int verify(const Arguments& arguments) {
   return intact ? kDone : kBadInput;
 }
 
-const CommandRow verify_row({.name = "verify",
-                             .arguments = "DIR...",
-                             .purpose = "check the files of results against their checksums",
-                             .run = verify,
-                             .after = "report",
-                             .less_memory = "name fewer results, or results with fewer points"});
+constexpr Command kVerifyCommand{.name = "verify",
+                                 .arguments = "DIR...",
+                                 .purpose = "check the files of results against their checksums",
+                                 .run = verify,
+                                 .after = "report",
+                                 .less_memory = "name fewer results, or results with fewer points"};
+RETRYSIM_COMMAND_ROW verify_row = &kVerifyCommand;
 
 }  // namespace
 }  // namespace retrysim::cli
