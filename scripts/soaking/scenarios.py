@@ -519,7 +519,8 @@ class Generator:
             return self.draw_percentiles(name, parameters, pool)
         shapes = {"erlang": [1, 2, 10], "gamma": [0.3, 1, 20], "pareto": [1.01, 1.5, 3],
                   "weibull": [0.5, 1, 5]}
-        values = {"cv": [1, 1.0, 2, 5], "p": [0, 0.5, 1], "shape": shapes.get(name)}
+        values = {"cv": [1, 1.0, 2, 5], "p": [0, 0.5, 1], "shape": shapes.get(name),
+                  "factor": [0.5, 1, 2]}
         result = {"distribution": name}
         for parameter in parameters:
             if parameter == "file":

@@ -179,9 +179,11 @@ def read_releases(program, rows, modes):
 def load(program):
     """The vocabulary of a program."""
     keys = [read_key(row) for row in rows_of(program, "keys")]
-    # Percentiles are those of the lognormal law, unless another is named.
+    # Percentiles are those of the lognormal law, unless another is named. A histogram is read from
+    # a file that somebody has measured.
     forms = [(row["distribution"].replace("percentiles", "lognormal"),
-              tuple(row["parameters"].split())) for row in rows_of(program, "distributions")]
+              tuple(row["parameters"].split())) for row in rows_of(program, "distributions")
+             if row["distribution"] != "buckets"]
     metrics = [row["metric"] for row in rows_of(program, "metrics")]
     sdks = {row["sdk"] for row in rows_of(program, "sdks") if row["client"] != "-"}
     modes = rows_of(program, "modes")

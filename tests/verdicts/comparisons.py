@@ -83,6 +83,9 @@ class Told:
         self.comparison = json.loads((folder / "result.json").read_text("utf-8"))["comparison"]
         with open(folder / "compare.csv", newline="", encoding="utf-8") as file:
             self.rows = {(r["variant"], r["client"], r["metric"]): r for r in csv.DictReader(file)}
+        slos = folder / "slo.csv"
+        self.slos = (list(csv.DictReader(slos.read_text("utf-8").splitlines()))
+                     if slos.exists() else [])
         with open(folder / "summary.csv", newline="", encoding="utf-8") as file:
             self.means = {(r["variant"], r["client"], r["metric"]): r for r in csv.DictReader(file)}
         self.names = list(dict.fromkeys(v for v, _, _ in self.means))
@@ -263,9 +266,32 @@ class Told:
                     value = float(said[3]) * UNITS[said[4]]
                     self.expect(sentence, near(value, mean, 0.06), f"{name}: {mean}")
 
+    def budgets(self, sentence):
+        """deploy uses of the error budget of o: a at least 0.9 % (0.8 % of a year's); b 1.7 %"""
+        event, slo, body = re.fullmatch(r"(.*?) uses? of the error budget of (.*?): (.*)\.",
+                                        sentence).groups()
+        for part in body.split("; "):
+            said = re.fullmatch(rf"(.*?) (at least )?({NUMBER}) %(?: \(({NUMBER}) % of a year's\))?",
+                                part)
+            row = next((r for r in self.slos if said and r["slo"] == slo and r["event"] == event
+                        and r["variant"] == said[1]), None)
+            if row is None:
+                self.expect(sentence, False, f"no row of slo.csv: {part}")
+                continue
+            used = 100 * float(row["budget_used"])
+            self.expect(sentence, near(float(said[3]), used), f"{said[1]}: {used}")
+            self.expect(sentence, bool(said[2]) == (row["ended"] != row["replications"]),
+                        f"{said[1]}: {row['ended']} of {row['replications']} events have ended")
+            if said[4]:
+                year = 100 * float(row["year_budget_used"])
+                self.expect(sentence, near(float(said[4]), year), f"{said[1]}: {year}")
+
     # --- A sentence ---
 
     def read(self, sentence):
+        if " of the error budget of " in sentence and " use" in sentence.split(": ")[0]:
+            self.budgets(sentence)
+            return
         if sentence.startswith("Back after the "):
             self.recoveries(sentence)
             return

@@ -194,6 +194,7 @@ Json verdict_json(const Evaluation& e, const Verdict& verdict) {
   json["severity"] = name(verdict.severity);
   json["sentence"] = verdict.sentence;
   if (!verdict.culprits.empty()) json["culprits"] = verdict.culprits;
+  if (verdict.culprits.size() == 1) json["culprit"] = verdict.culprits.front();
   if (!verdict.fate.empty()) json["fate"] = verdict.fate;
   json["evidence"] = Json::object();
   for (const EvidenceFigure& f : verdict.evidence) json["evidence"][f.name] = f.value;
