@@ -456,6 +456,14 @@ class Mender:
         if self.get(prefix, "breaker.failure_share") == "none" and \
                 not self.given(prefix, "breaker.consecutive"):
             self.drop(prefix, "breaker.failure_share")
+        # What it ignores, it cannot open for.
+        def names(key):
+            value = self.get(prefix, key)
+            return set(value if isinstance(value, list) else str(value).split(", "))
+        errors = {"throttling", "transient", "timeout", "not-retryable"}
+        if self.given(prefix, "breaker.ignored") and not \
+                (names("breaker.failures") & errors or errors) - names("breaker.ignored"):
+            self.drop(prefix, "breaker.ignored")
         preset = self.get(prefix, "breaker.preset")
         if preset == "opossum" or self.get(prefix, "breaker.counted") == "calls":
             self.drop(prefix, "breaker.window_calls")

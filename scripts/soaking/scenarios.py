@@ -238,6 +238,7 @@ class Generator:
         self.fill_some(("fault",), "fault.*", 0.6)
         self.fill_some(("phase",), "phase.*", 0.15)
         self.fill_some(("expect",), "expect.*", 0.15)
+        self.set_objective(clients)
         self.derive("service", self.services)
         self.derive("client", clients)
         if self.ordinary:
@@ -323,6 +324,23 @@ class Generator:
             if not self.chance(probability):
                 return
             self.fill((*prefix, f"{prefix[-1][0]}{number}"), scope)
+
+    def set_objective(self, clients):
+        """At times an objective, for requests of a window that need not be those of the run."""
+        if not self.chance(0.1):
+            return
+        keys, choose = self.case.keys, self.random.choice
+        faults = sorted({path[1] for path in keys if path[0] == "fault"})
+        keys[("slo", "o0", "share")] = choose([0.9, 0.99, 0.999])
+        keys[("slo", "o0", "requests_per_window")] = choose([1000, 1_000_000])
+        if self.chance(0.6):
+            keys[("slo", "o0", "latency")] = choose(["10ms", "100ms", "1s", "any"])
+        if self.chance(0.5):
+            keys[("slo", "o0", "window")] = choose(["1h", "720h"])
+        if self.chance(0.5):
+            keys[("slo", "o0", "clients")] = [choose(clients)]
+        if faults and self.chance(0.8):
+            keys[("slo", "o0", "events_per_year", choose(faults))] = choose([1, 12])
 
     def derive(self, kind, names):
         """At times another entity like one that there is."""

@@ -73,9 +73,7 @@ KINDS = {"duration": "duration", "number": "number", "count": "count", "true or 
          "text": "text", "text or list of texts": "names", "CSV file": "file",
          "duration or distribution": "distribution",
          "whole number or distribution": "counts",
-         "list of distributions": "distributions",
-         # As the key whose interval it is the end of.
-         "number or duration": "number"}
+         "list of distributions": "distributions"}
 # SDKs that have the retries of another one, and versions of their own.
 BUILT_ON = {"boto3": "botocore", "aws-cli": "botocore", "powershell": "dotnet",
             "smithy-core": "js-v3", "smithy-kotlin": "kotlin"}
@@ -178,7 +176,9 @@ def read_releases(program, rows, modes):
 
 def load(program):
     """The vocabulary of a program."""
-    keys = [read_key(row) for row in rows_of(program, "keys")]
+    # What is uncertain changes no run but those of --uncertain (tests/validation/uncertain.py).
+    keys = [read_key(row) for row in rows_of(program, "keys")
+            if not row["key"].startswith("uncertain.")]
     # Percentiles are those of the lognormal law, unless another is named. A histogram is read from
     # a file that somebody has measured.
     forms = [(row["distribution"].replace("percentiles", "lognormal"),

@@ -271,8 +271,8 @@ class Told:
         event, slo, body = re.fullmatch(r"(.*?) uses? of the error budget of (.*?): (.*)\.",
                                         sentence).groups()
         for part in body.split("; "):
-            said = re.fullmatch(rf"(.*?) (at least )?({NUMBER}) %(?: \(({NUMBER}) % of a year's\))?",
-                                part)
+            said = re.fullmatch(
+                rf"(.*?) (at least )?({NUMBER}) %(?: \(({NUMBER}) % of a year's\))?", part)
             row = next((r for r in self.slos if said and r["slo"] == slo and r["event"] == event
                         and r["variant"] == said[1]), None)
             if row is None:

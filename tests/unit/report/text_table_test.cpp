@@ -96,28 +96,28 @@ Expectations
 2 replications of 2 s, seed 7
 Means over replications ± half the 95 % interval.
 
-                              web  batch             all
+                               web  batch             all
 Load
-  requests                     10     20              30
-  offered load               5 /s  10 /s           15 /s
-  attempt rate       6.5 ± 6.4 /s  10 /s   16.5 ± 6.4 /s
-  throughput                                       15 /s
-  goodput                    5 /s  10 /s           15 /s
-  amplification         1.3 ± 1.3      1     1.10 ± 0.42
-  peak attempt rate    13 ± 13 /s  20 /s      33 ± 13 /s
+  requests                      10     20              30
+  offered load                5 /s  10 /s           15 /s
+  attempt rate        6.5 ± 6.4 /s  10 /s   16.5 ± 6.4 /s
+  throughput                                        15 /s
+  goodput                     5 /s  10 /s           15 /s
+  amplification          1.3 ± 1.3      1     1.10 ± 0.42
+  peak attempt rate     13 ± 13 /s  20 /s      33 ± 13 /s
 Requests
-  success rate              100 %  100 %           100 %
+  success rate               100 %  100 %           100 %
 Attempts
-  success           77 (2..100) %  100 %  91 (56..100) %
-  throttled          23 (0..98) %    0 %     9 (0..44) %
+  success            77 (2..100) %  100 %  91 (56..100) %
+  throttled           23 (0..98) %    0 %     9 (0..44) %
 Latency of requests
-  mean                      64 ns  64 ns           64 ns
-  median                    64 ns  64 ns           64 ns
-  p90                       64 ns  64 ns           64 ns
+  mean                       64 ns  64 ns           64 ns
+  median                     64 ns  64 ns           64 ns
+  p90                        64 ns  64 ns           64 ns
 Service
-  utilization                                     12.5 %
-  queue, mean                                       0.75
-  queue, largest                                       5
+  utilization                                      12.5 %
+  queue, mean                                        0.75
+  queue, largest                                        5
 
 note: 2 replications: intervals are rough; use at least 10
 note: short runs: of 30 requests per replication, fewer than 100 lie beyond p99
