@@ -667,7 +667,7 @@ class Metadata {
       by_variant[verdict.at("variant").get<std::string>()].push_back(&verdict);
     }
     for (Json& answer : out_["answers"]) {
-      const std::string variant = answer.at("variant");
+      const auto variant = answer.at("variant").get<std::string>();
       const std::vector<const Json*>& verdicts = by_variant[variant];
       answer["headline"] = headline_of_run(verdicts, told_apart(names_.place_of(variant)), answer);
       Json& culprits = answer["culprits"] = Json::array();
@@ -755,7 +755,8 @@ class Metadata {
       }
       std::set<std::string> kinds;
       for (const Json& d : graph_at(v).at("disturbances")) {
-        if (std::find(names.begin(), names.end(), d.at("name")) != names.end()) {
+        if (std::find(names.begin(), names.end(), d.at("name").get_ref<const std::string&>()) !=
+            names.end()) {
           kinds.insert(d.at("kind"));
         }
       }

@@ -39,7 +39,7 @@ constexpr int kPieces = 64;  ///< values that stand for a bucket
 /// The times in each bucket by pieces of one law, which runs on beyond the outermost counts.
 class Pieces {
  public:
-  Pieces(const std::vector<Bucket>& buckets, Scale scale) : buckets_(buckets), scale_(scale) {
+  Pieces(const std::vector<Bucket>& buckets, Scale scale) : scale_(scale) {
     for (const Bucket& b : buckets) {
       if (b.below > 0 && b.below < 1 && (points_.empty() || b.below > points_.back().share)) {
         points_.push_back({kernel::log(b.low), b.below});
@@ -73,7 +73,6 @@ class Pieces {
   struct Point {
     double log_time, share;
   };
-  const std::vector<Bucket>& buckets_;
   Scale scale_;
   std::vector<Point> points_;
 };
