@@ -149,13 +149,23 @@ std::string cause_of_lost_messages(const Scenario& scenario, const ClientSpec& c
   return "";
 }
 
+namespace {
+
+/// Whether there is a longest delay however often a request is retried.
+bool is_capped(const BackoffRules& b) {
+  if (b.delays.empty()) return b.cap != Duration::max();
+  return b.delays_then != DelaysThen::kGrow || b.delays_cap != Duration::max();
+}
+
+}  // namespace
+
 Duration longest_pause(const Scenario& scenario) {
   constexpr std::uint32_t kAttempts = 10;
   constexpr Duration kMaxUncapped = Duration::seconds(300);
   Duration longest;
   for (const ClientSpec& client : scenario.clients) {
     RetryRules rules = client.retry;
-    const bool capped = rules.backoff.cap != Duration::max() || !rules.backoff.delays.empty();
+    const bool capped = is_capped(rules.backoff);
     if (!capped) rules.max_attempts = std::min(rules.max_attempts, kAttempts);
     Duration pause = backoff::longest_delay(rules);
     if (!capped) pause = std::min(pause, kMaxUncapped);

@@ -27,8 +27,8 @@ namespace retrysim::stats {
 namespace {
 
 std::size_t first_bin_at_or_after(Time t, Duration width) {
-  const std::int64_t n = (std::max<std::int64_t>(t.count(), 0) + width.count() - 1) / width.count();
-  return static_cast<std::size_t>(n);
+  const std::int64_t at = std::max<std::int64_t>(t.count(), 0);  // of which some are the largest
+  return static_cast<std::size_t>(at / width.count() + (at % width.count() == 0 ? 0 : 1));
 }
 
 std::size_t bins_ended_by(Time t, Duration width) {

@@ -28,6 +28,19 @@ std::string client(const std::string& keys) {
 const std::string kThree = "retry = { mode = \"custom\", max_attempts = 3, delays = [0] }\n";
 const std::string kNone = "retry = { mode = \"none\" }\n";
 
+TEST_CASE("The longest pause of delays that grow without a cap is that before the 10th attempt") {
+  const auto hold = [](const std::string& more) {
+    return default_hold(scenario_of(
+        "[service.api]\nservers = 5\nservice_time = \"20ms\"\n" +
+        client("retry = { mode = \"custom\", max_retries = \"unlimited\", delays = [\"1s\"], " +
+               more + " }\n")));
+  };
+  CHECK(hold("delays_then = \"grow\"") == Duration::seconds(257));  // 2^8 s and a timeout of 1 s
+  CHECK(hold("delays_then = \"grow\", delays_factor = 4") == Duration::seconds(301));
+  CHECK(hold("delays_then = \"grow\", delays_cap = \"40s\"") == Duration::seconds(41));
+  CHECK(hold("delays_then = \"repeat\"") == Duration::seconds(30));
+}
+
 TEST_CASE("Demand: random errors take no server, their retries do") {
   const Scenario s = scenario_of(
       "[service.api]\nservers = 5\nservice_time = \"20ms\"\n"
