@@ -377,6 +377,23 @@ class Mender:
             if self.get(prefix, "concurrency.beta") < alpha:
                 self.put(prefix, "concurrency.beta", alpha)
 
+    def fit_partitions(self, prefix):
+        """One partition for each priority; together they share the whole limit at most."""
+        places = (*prefix, "concurrency", "partitions")
+        seen, left = set(), 1.0
+        for name in self.scenario.names(*places):
+            partition = (*places, name)
+            priority = self.get(partition, "priority") or 0
+            if priority in seen:
+                for path in [p for p in self.keys if p[:len(partition)] == partition]:
+                    del self.keys[path]
+                continue
+            seen.add(priority)
+            share = self.get(partition, "share")
+            if not isinstance(share, str):
+                self.put(partition, "share", min(share, left))
+                left = max(0.0, left - share)
+
     def fit_balancing(self, prefix):
         """A balancer knows no more instances than there are, and can eject at least one."""
         known = self.get(prefix, "instances") or 1
@@ -469,6 +486,9 @@ class Mender:
             self.drop(prefix, "breaker.window_calls")
         if preset == "resilience4j":
             self.drop(prefix, "breaker.counted")
+        if self.get(prefix, "breaker.scope") == "host" and \
+                self.get(prefix, "breaker.order") == "breaker-outside":
+            self.drop(prefix, "breaker.scope")
         if self.get(prefix, "retry.max_attempts") == "unlimited" or \
                 self.get(prefix, "retry.max_retries") == "unlimited" or \
                 self.get(prefix, "retry.sdk") in ("tenacity", "tower"):
@@ -581,7 +601,8 @@ class Mender:
 RULES = {
     "": [Mender.fit_run],
     "service.*": [Mender.limit_probabilities, Mender.fit_servers, Mender.fit_window,
-                  Mender.fit_limits, Mender.fit_answers, Mender.fit_tokens],
+                  Mender.fit_limits, Mender.fit_answers, Mender.fit_tokens,
+                  Mender.fit_partitions],
     "service.*.calls.*": [Mender.fit_call, Mender.share_retryer, Mender.fit_sdk,
                           Mender.end_lost_requests, Mender.fit_retry, Mender.fit_reconciliation,
                           Mender.fit_breaker],
