@@ -477,9 +477,9 @@ class Mender:
         def names(key):
             value = self.get(prefix, key)
             return set(value if isinstance(value, list) else str(value).split(", "))
-        errors = {"throttling", "transient", "timeout", "not-retryable"}
-        if self.given(prefix, "breaker.ignored") and not \
-                (names("breaker.failures") & errors or errors) - names("breaker.ignored"):
+        usual = {"throttling", "transient", "timeout"}
+        failures = names("breaker.failures") if self.given(prefix, "breaker.failures") else usual
+        if self.given(prefix, "breaker.ignored") and not failures - names("breaker.ignored"):
             self.drop(prefix, "breaker.ignored")
         preset = self.get(prefix, "breaker.preset")
         if preset == "opossum" or self.get(prefix, "breaker.counted") == "calls":
