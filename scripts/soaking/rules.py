@@ -597,6 +597,11 @@ class Mender:
                 seconds(self.get(prefix, "end")) <= seconds(self.get(prefix, "start")):
             self.drop(prefix, "start")
 
+    def fit_objective(self, prefix):
+        """A share of 1 would leave no error budget."""
+        if self.given(prefix, "share") and self.get(prefix, "share") >= 1:
+            self.put(prefix, "share", 0.999)
+
 
 RULES = {
     "": [Mender.fit_run],
@@ -613,6 +618,7 @@ RULES = {
                  Mender.fit_breaker],
     "expect.*": [Mender.fit_expectation],
     "phase.*": [Mender.fit_phase],
+    "slo.*": [Mender.fit_objective],
 }
 
 
