@@ -77,6 +77,7 @@ POOLS = {
     "accrual.min_penalty": ["1ns", "10ms", "100ms", "1s"],
     "accrual.max_penalty": ["10ms", "100ms", "1s", "10s"],
     "accrual.jitter_ratio": [0, 0.5, 1],
+    "breaker.window_calls": [1, 2, 10, 100, 1000],
     "retry.avoid_hosts": [0, 1, 1, 2, 100],
     "fault.*.instance": [1, 1, 2, 3],
     "fault.*.instances": [1, 1, 2, 9],
