@@ -11,9 +11,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from plotting.draw import STYLE, draw_picture
-from plotting.file import save
-from plotting.results import ResultError, Results
+from .draw import STYLE, draw_picture
+from .file import save
+from .results import ResultError, Results
 
 PROGRAM = Path(sys.argv[0]).name  # retrysim-plot, where it is installed
 

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
-from plotting.looks import colour
+from .looks import colour
 
 STYLE = {
     "svg.hashsalt": "retrysim",
