@@ -18,7 +18,7 @@ import sys
 LINE_COLUMNS_MAX = 100
 
 # What a part may include besides itself. Lower parts know nothing of higher ones; results are plain
-# data in public headers, so nothing but the program and the page needs the report.
+# data in public headers, so nothing but the program, the page and Python needs the report.
 MAY_INCLUDE = {
     "kernel": set(),
     "retry": {"kernel"},
@@ -38,6 +38,7 @@ MAY_INCLUDE = {
     "browser": {"scenario", "execution", "report"},
     "cli": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution",
             "experiment", "prediction", "explain", "fit", "import", "report"},
+    "python": {"experiment", "report", "cli"},
 }
 
 # What any part may include: it holds nothing of its part's.

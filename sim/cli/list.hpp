@@ -6,8 +6,10 @@
 
 #include <retrysim/retry_rules.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/sdk_upgrade.hpp>
 
 #include "report/document/document.hpp"
+#include "report/sdk_upgrade.hpp"
 
 #include <string>
 #include <string_view>
@@ -45,5 +47,7 @@ std::string describe_client(std::string_view sdk);
 std::string describe_send_rate(const RetryRules& rules);
 /// "replace, at most 6h": the rule for suggested delays, with its own limit if there is one.
 std::string describe_retry_after(const RetryRules& rules);
+/// The rules of one client in words, before and after an upgrade.
+std::vector<report::RuleWords> rules_in_words(const SdkUpgrade& upgrade);
 
 }  // namespace retrysim::cli

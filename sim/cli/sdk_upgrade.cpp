@@ -141,25 +141,6 @@ FleetScenario described_fleet(const SdkUpgradeCommand& o, const SdkUpgrade& upgr
   return {name + ".toml", scenario::first_scenario(answers, name), std::move(edits)};
 }
 
-/// The rules of one client in words, before and after.
-std::vector<report::RuleWords> rules_in_words(const SdkUpgrade& upgrade) {
-  const SdkRelease &from = upgrade.from, &to = upgrade.to;
-  const auto mode = [](const SdkRelease& r) {
-    return r.revision.empty() ? r.mode : fmt::format("{}, revision {}", r.mode, r.revision);
-  };
-  const auto attempts = [](const SdkRelease& r) {
-    return r.rules.max_attempts == RetryRules::kUnlimited ? std::string("unlimited")
-                                                          : std::to_string(r.rules.max_attempts);
-  };
-  return {{"mode", mode(from), mode(to)},
-          {"attempts", attempts(from), attempts(to)},
-          {"backoff", describe_backoff(from.rules), describe_backoff(to.rules)},
-          {"retry quota", describe_budget(from.rules), describe_budget(to.rules)},
-          {"errors retried", describe_errors(from.rules), describe_errors(to.rules)},
-          {"suggested delays", describe_retry_after(from.rules), describe_retry_after(to.rules)},
-          {"send rate", describe_send_rate(from.rules), describe_send_rate(to.rules)}};
-}
-
 /// Everything about one upgrade, at places that do not move.
 struct Upgraded {
   UpgradeStudy study;

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: MIT
+#include "python/answers.hpp"
+
+#include <retrysim/compare.hpp>
+#include <retrysim/prediction.hpp>
+#include <retrysim/sdk_upgrade.hpp>
+#include <retrysim/sweep.hpp>
+#include <retrysim/uncertain.hpp>
+
+#include "cli/list.hpp"
+#include "experiment/variants.hpp"
+#include "report/advice.hpp"
+#include "report/choice.hpp"
+#include "report/comparison.hpp"
+#include "report/document/document.hpp"
+#include "report/document/table_builder.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/output.hpp"
+#include "report/folder/result_folder.hpp"
+#include "report/prediction.hpp"
+#include "report/run/evaluation.hpp"
+#include "report/run/text.hpp"
+#include "report/sdk_upgrade.hpp"
+#include "report/sweep.hpp"
+#include "report/tip.hpp"
+#include "report/uncertain.hpp"
+
+#include <fmt/format.h>
+#include <atomic>
+#include <functional>
+#include <span>
+
+namespace retrysim::python {
+namespace {
+
+template <class Option>
+std::vector<std::string> options_of(std::string_view option, const std::vector<Option>& values) {
+  std::vector<std::string> options;
+  for (const std::string& value : values) options.push_back(fmt::format("--{} {}", option, value));
+  return options;
+}
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+/// A scenario that is a part of what the answer keeps alive.
+template <class State>
+std::shared_ptr<const LoadedScenario> part_of(const std::shared_ptr<State>& state,
+                                              const LoadedScenario& scenario) {
+  return {state, &scenario};
+}
+
+}  // namespace
+
+// --- Answers -------------------------------------------------------------------------------------
+
+const Tables& Answer::tables() {
+  if (!tables_) tables_ = parts_.tables();
+  return *tables_;
+}
+
+std::shared_ptr<const Table> Answer::table(const std::string& name) {
+  return std::make_shared<const Table>(tables()[name]);
+}
+
+std::string Answer::text(std::size_t columns) const {
+  if (!parts_.document) return {};
+  report::StringSink sink;
+  parts_.document().write_text(sink, columns);
+  return sink.text();
+}
+
+std::optional<std::string> Answer::json() const {
+  if (!parts_.document || parts_.write) return std::nullopt;
+  report::StringSink sink;
+  parts_.document().write_json(sink, parts_.identity(), {});
+  return sink.text();
+}
+
+void Answer::save(const std::filesystem::path& folder, bool force) const {
+  if (!parts_.document) {
+    throw report::OutputError(folder, "this answer has no folder of its own");
+  }
+  report::ResultFolder result(folder, parts_.identity(), force);
+  if (parts_.write) return parts_.write(result);
+  parts_.document().write_files(result);
+}
+
+// --- One scenario --------------------------------------------------------------------------------
+
+namespace {
+
+struct FoundRun {
+  explicit FoundRun(Run found) : run(std::move(found)) {}
+
+  /// The statistics and verdicts, computed for those who ask.
+  const report::Evaluation& evaluation() {
+    if (!evaluated) evaluated.emplace(set);
+    return *evaluated;
+  }
+
+  Run run;
+  report::ResultSet set{run.scenario, "base",       report::Runs::of(run.replications), nullptr, {},
+                        run.warmup,   run.precision};
+  std::optional<report::Evaluation> evaluated;
+};
+
+}  // namespace
+
+Answer answer_run(LoadedScenario scenario, const ReplicationOptions& options) {
+  const auto state = std::make_shared<FoundRun>(run(std::move(scenario), options));
+  return Answer({state,
+                 [s = state.get()] { return retrysim::tables(s->run); },
+                 [s = state.get()] { return report::run_document(s->evaluation()); },
+                 [s = state.get()] { return report::identity_of({&s->run.scenario}, "run"); },
+                 {},
+                 {},
+                 part_of(state, state->run.scenario)});
+}
+
+Answer answer_uncertain(const Source& source, int draws, const ReplicationOptions& options) {
+  UncertainPlan plan =
+      plan_uncertain({.scenario = source.file, .edits = source.edits, .draws = draws}).value();
+  const auto state =
+      std::make_shared<const UncertainStudy>(study_uncertain(std::move(plan), options));
+  return Answer(
+      {state,
+       [s = state.get()] { return retrysim::tables(*s); },
+       [s = state.get()] { return report::uncertain_document(*s); },
+       [s = state.get()] { return report::identity_of({&s->plan.base}, "run", {"--uncertain"}); },
+       {},
+       {},
+       part_of(state, state->plan.base)});
+}
+
+Answer answer_predict(LoadedScenario scenario) {
+  struct Found {
+    LoadedScenario scenario;
+    Prediction prediction;
+    report::Planes planes;
+  };
+  Prediction prediction = predict(scenario.scenario);
+  report::Planes planes = report::planes_of(scenario.scenario);
+  const auto state = std::make_shared<const Found>(
+      Found{std::move(scenario), std::move(prediction), std::move(planes)});
+  return Answer(
+      {state,
+       [s = state.get()] { return retrysim::tables(s->prediction, s->scenario.scenario); },
+       [s = state.get()] {
+         return report::prediction_document(s->scenario, s->prediction, s->planes);
+       },
+       [s = state.get()] { return report::identity_of({&s->scenario}, "predict"); },
+       {},
+       {},
+       part_of(state, state->scenario)});
+}
+
+// --- Several variants ----------------------------------------------------------------------------
+
+namespace {
+
+std::vector<NamedScenario> variants_of(const VariantsAsked& asked) {
+  return experiment::load_variants_and_files(asked.source.file, asked.source.edits, asked.vary,
+                                             asked.baseline, asked.files)
+      .value();
+}
+
+std::vector<std::string> options_of(const VariantsAsked& asked) {
+  std::vector<std::string> options = options_of("vary", asked.vary);
+  append(options, options_of("variant", asked.files));
+  if (!asked.baseline.empty()) options.push_back("--baseline " + asked.baseline);
+  return options;
+}
+
+struct FoundComparison {
+  FoundComparison(Comparison compared, const VariantsAsked& of, bool chosen, bool with_twins)
+      : comparison(std::move(compared)), asked(of), metrics_given(chosen), twins(with_twins) {
+    for (const ComparedVariant& v : comparison.variants) sets.push_back(report::result_set_of(v));
+    for (const report::ResultSet& set : sets) evaluations.emplace_back(set);
+  }
+
+  report::Document document() const {
+    report::Document document =
+        report::comparison_document({comparison, evaluations, metrics_given, asked.vary, false});
+    if (twins) document.member("twin", true);
+    for (const report::Evaluation& e : evaluations) document.scenario_file(e.set.scenario);
+    return document;
+  }
+
+  Comparison comparison;
+  VariantsAsked asked;
+  bool metrics_given, twins;
+  std::vector<report::ResultSet> sets;
+  std::vector<report::Evaluation> evaluations;
+};
+
+const MetricInfo* metric_of(const std::string& name) {
+  const MetricInfo* metric = find_metric(name);
+  if (metric == nullptr) {
+    throw RequestError(
+        fmt::format("{}: there is no metric \"{}\"; `retrysim list metrics` has "
+                    "their names",
+                    RequestError::part("metrics"), name));
+  }
+  return metric;
+}
+
+}  // namespace
+
+Answer answer_compare(const VariantsAsked& asked, const std::vector<std::string>& metrics,
+                      bool twin, const ReplicationOptions& options) {
+  CompareOptions compared{.metrics = {}, .twin = twin, .run = options};
+  for (const std::string& name : metrics) compared.metrics.push_back(metric_of(name));
+  if (twin && metrics.empty()) {
+    compared.metrics = headline_metrics();
+    compared.metrics.push_back(find_metric("metastable_probability"));
+  }
+  const auto state = std::make_shared<const FoundComparison>(compare(variants_of(asked), compared),
+                                                             asked, !metrics.empty(), twin);
+  std::map<std::string, std::string> facts = {{"baseline", state->comparison.baseline().name}};
+  return Answer({state,
+                 [s = state.get()] { return retrysim::tables(s->comparison); },
+                 [s = state.get()] { return s->document(); },
+                 [s = state.get()] {
+                   std::vector<const LoadedScenario*> loaded;
+                   for (const ComparedVariant& v : s->comparison.variants) {
+                     loaded.push_back(&v.loaded);
+                   }
+                   return report::identity_of(loaded, "compare", options_of(s->asked));
+                 },
+                 {},
+                 std::move(facts),
+                 part_of(state, state->comparison.baseline().loaded)});
+}
+
+Answer answer_choose(const VariantsAsked& asked, const AimAsked& aim,
+                     const ReplicationOptions& options) {
+  struct Found {
+    PolicyChoice choice;
+    std::uint64_t id = 0;
+    std::vector<LoadedScenario> policies;
+    std::vector<std::string> requests;
+  };
+  ChooseOptions choosing;
+  choosing.aim = {metric_of(aim.metric), aim.maximize, aim.client};
+  for (const std::string& limit : aim.limits) {
+    choosing.limits.push_back(parse_choice_limit(limit));
+  }
+  choosing.confidence = aim.confidence;
+  choosing.indifference = aim.indifference;
+  choosing.max_replications = aim.max_replications;
+  choosing.run = options;
+  std::vector<NamedScenario> policies = variants_of(asked);
+  const auto state = std::make_shared<Found>();
+  state->id = id_of_choice(policies, choosing);
+  for (const NamedScenario& p : policies) state->policies.push_back(p.loaded);
+  state->requests = options_of(asked);
+  state->requests.push_back(
+      fmt::format("--{} {}", aim.maximize ? "maximize" : "minimize", aim.metric));
+  if (aim.client != "all") state->requests.push_back("--client " + aim.client);
+  append(state->requests, options_of("subject-to", aim.limits));
+  state->choice = choose(std::move(policies), choosing);
+  std::map<std::string, std::string> facts = {
+      {"outcome", std::string(name(state->choice.outcome))}};
+  if (state->choice.best) facts["best"] = state->choice.policies[*state->choice.best].name;
+  const auto identity = [s = state.get()] {
+    std::vector<const LoadedScenario*> loaded;
+    for (const LoadedScenario& p : s->policies) loaded.push_back(&p);
+    return report::identity_of(loaded, "choose", s->requests);
+  };
+  return Answer({state,
+                 [s = state.get()] { return retrysim::tables(s->choice); },
+                 [s = state.get(), identity] {
+                   return report::choice_document({s->choice, s->requests, identity().keys, s->id});
+                 },
+                 identity,
+                 {},
+                 std::move(facts),
+                 part_of(state, state->policies.front())});
+}
+
+// --- Along keys ----------------------------------------------------------------------------------
+
+Answer answer_sweep(const Source& source, const std::vector<std::string>& vary,
+                    std::shared_ptr<Store> store, const ReplicationOptions& options) {
+  struct Found {
+    std::shared_ptr<Store> store;  // outlives the sweep
+    std::unique_ptr<Sweep> sweep;
+    std::filesystem::path file;
+    std::vector<std::string> vary;
+
+    SweepPoint operator()(std::size_t number) const { return sweep->point(number); }
+  };
+  SweepRequest request;
+  request.scenario = source.file;
+  request.edits = source.edits;
+  request.varying = vary;
+  request.max_memory = options.max_memory;
+  const auto state = std::make_shared<Found>();
+  state->store = std::move(store);
+  state->file = source.file;
+  state->vary = vary;
+  // The flag belongs to the caller, the sweep to the answer.
+  ReplicationOptions running = options;
+  running.store = state->store.get();
+  running.stop_flag = nullptr;
+  running.progress = {};
+  const auto asking = std::make_shared<bool>(true);
+  running.stop = [asking, flag = options.stop_flag] {
+    return *asking && flag != nullptr && flag->load();
+  };
+  if (options.progress) {
+    running.progress = [asking, progress = options.progress](double share) {
+      if (*asking) progress(share);
+    };
+  }
+  state->sweep = std::make_unique<Sweep>(plan_sweep(request).value(), running);
+  state->sweep->run();
+  *asking = false;
+  const auto overview_of = [](const Found& found) {
+    report::SweepOverview overview;
+    for (const report::TableSource& table :
+         report::sweep_tables(found.sweep->plan(), std::cref(found), &overview)) {
+      if (table.name == "points") report::table_of(table);  // counts
+    }
+    return overview;
+  };
+  return Answer({state,
+                 [s = state.get()] { return retrysim::tables(*s->sweep); },
+                 [s = state.get(), overview_of] {
+                   return report::sweep_document(s->sweep->plan(), overview_of(*s));
+                 },
+                 [s = state.get()] {
+                   std::vector<std::filesystem::path> reads = s->sweep->plan().inputs;
+                   reads.push_back(s->file);
+                   return report::identity_of(s->sweep->plan().base, reads, "sweep",
+                                              options_of("vary", s->vary));
+                 },
+                 [s = state.get()](report::ResultFolder& folder) {
+                   report::write_sweep_files(folder, s->sweep->plan(), std::cref(*s));
+                 },
+                 {},
+                 part_of(state, state->sweep->plan().base)});
+}
+
+Answer answer_tip(const Source& source, const std::string& trigger,
+                  const std::vector<std::string>& vary, double tolerance,
+                  const ReplicationOptions& options) {
+  struct Found {
+    TipPlan plan;
+    std::vector<TipPoint> points;
+    std::filesystem::path file;
+    std::vector<std::string> requests;
+  };
+  TipRequest request{.scenario = source.file, .edits = source.edits, .varying = vary};
+  request.trigger = parse_trigger(trigger);
+  request.tolerance = tolerance;
+  const auto state = std::make_shared<Found>();
+  state->plan = plan_tip(request).value();
+  state->file = source.file;
+  const Trigger& t = state->plan.trigger;
+  state->requests = options_of("vary", vary);
+  state->requests.insert(state->requests.begin(),
+                         fmt::format("--trigger {}={}:{}", t.path, t.first, t.last));
+  state->requests.push_back(fmt::format("--tolerance {}", tolerance));
+  state->points = find_tipping_points(state->plan, {.run = options, .probing = {}});
+  std::map<std::string, std::string> facts;
+  if (vary.empty()) {
+    const TippingPoint& point = state->points.front().found.point;
+    facts["outcome"] = std::string(name(point.outcome));
+    if (point.d50) facts["d50"] = fmt::format("{}", point.d50->middle());
+  }
+  return Answer({state,
+                 [s = state.get()] { return retrysim::tables(s->plan, s->points); },
+                 [s = state.get()] {
+                   return s->plan.variations.empty()
+                              ? report::tip_document(s->plan, s->points.front())
+                              : report::curve_document(s->plan, s->points);
+                 },
+                 [s = state.get()] {
+                   std::vector<std::filesystem::path> reads = s->plan.inputs;
+                   reads.push_back(s->file);
+                   return report::identity_of(s->plan.base, reads, "tip", s->requests);
+                 },
+                 {},
+                 std::move(facts),
+                 part_of(state, state->plan.base)});
+}
+
+// --- Advice --------------------------------------------------------------------------------------
+
+Answer answer_advise(const Source& source, const ReplicationOptions& options) {
+  struct Found {
+    Advice advice;
+    LoadedScenario scenario;
+    Source source;
+  };
+  RemediesResult read = load_remedies(source.file, source.edits);
+  check(read.errors);
+  LoadedScenario scenario = *read.scenario;
+  const auto state = std::make_shared<const Found>(
+      Found{advise(*std::move(read.scenario), std::move(read.remedies), options),
+            std::move(scenario), source});
+  return Answer(
+      {state,
+       [s = state.get()] { return retrysim::tables(s->advice); },
+       [s = state.get()] {
+         return report::advice_document({s->advice, s->source.file.string(), s->source.edits});
+       },
+       [s = state.get()] { return report::identity_of({&s->scenario}, "advise"); },
+       {},
+       {},
+       part_of(state, state->scenario)});
+}
+
+Answer answer_sdk_upgrade(const std::string& upgrade, const Source& source,
+                          const ReplicationOptions& options) {
+  struct Found {
+    UpgradeStudy study;
+    UpgradeResult result;
+    std::vector<report::ResultSet> sets;
+    std::vector<report::Evaluation> evaluations;
+    std::vector<report::RuleWords> rules;
+
+    report::UpgradeReport report() const { return {study, result, rules, evaluations}; }
+  };
+  const auto state = std::make_shared<Found>();
+  state->study = load_upgrade(parse_sdk_upgrade(upgrade), {source.file, {}, source.edits});
+  state->result = study_upgrade(state->study, options);
+  for (const ComparedVariant& v : state->result.comparison.variants) {
+    state->sets.push_back(report::result_set_of(v));
+  }
+  for (const report::ResultSet& set : state->sets) state->evaluations.emplace_back(set);
+  state->rules = cli::rules_in_words(state->study.upgrade);
+  return Answer(
+      {state,
+       [s = state.get()] { return retrysim::tables(s->result.comparison); },
+       [s = state.get()] {
+         report::Document document = report::upgrade_document(s->report());
+         for (const report::Evaluation& e : s->evaluations) {
+           document.scenario_file(e.set.scenario);
+         }
+         return document;
+       },
+       [s = state.get()] {
+         return report::identity_of({&s->study.from.loaded, &s->study.to.loaded}, "sdk-upgrade");
+       },
+       {},
+       {{"from", state->study.upgrade.from.name()}, {"to", state->study.upgrade.to.name()}},
+       part_of(state, state->study.from.loaded)});
+}
+
+}  // namespace retrysim::python

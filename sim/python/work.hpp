@@ -1,0 +1,96 @@
+// Long work that Python asks for: it runs in a thread of its own without the interpreter's lock,
+// while the calling thread shows progress and notices Ctrl-C.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/error.hpp>
+#include <retrysim/run.hpp>
+
+#include <pybind11/pybind11.h>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace retrysim::python {
+
+/// The keyword arguments that every question takes.
+struct Settings {
+  int jobs = 1;
+  std::optional<double> timeout_s;
+  std::optional<std::uint64_t> max_events, max_memory;
+  std::shared_ptr<Store> store;  ///< null: nothing is reused
+  pybind11::object progress;     ///< None, or called with the share done in [0, 1]
+};
+
+/// The settings among keyword arguments, as their names say; `store` is a folder. Throws
+/// py::type_error for any other name, and py::value_error for values out of range.
+Settings settings_of(const pybind11::kwargs& given);
+
+/// Calls `ask` with the options in another thread and waits for it; call it with the interpreter's
+/// lock. About twenty times a second the calling thread handles signals and calls `progress`: what
+/// either raises ends the work and is raised. What `ask` throws is thrown.
+template <class F>
+auto answer_of(const Settings& settings, F&& ask) {
+  using Found = decltype(ask(std::declval<const ReplicationOptions&>()));
+  std::atomic<bool> stop = false;
+  std::atomic<double> share = -1;
+  std::optional<Found> answer;
+  std::exception_ptr failure;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+
+  ReplicationOptions options;
+  options.jobs = settings.jobs;
+  options.store = settings.store.get();
+  options.stop_flag = &stop;
+  if (settings.timeout_s) options.timeout = Duration::from_seconds(*settings.timeout_s);
+  if (settings.max_events) options.max_events = *settings.max_events;
+  if (settings.max_memory) options.max_memory = *settings.max_memory;
+  if (!settings.progress.is_none()) options.progress = [&](double now) { share = now; };
+
+  std::thread worker([&] {
+    try {
+      const StopScope scope(&stop);
+      answer = ask(options);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    done = true;
+    changed.notify_one();
+  });
+  const auto wait = [&](std::chrono::milliseconds longest) {
+    const pybind11::gil_scoped_release release;
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, longest, [&] { return done; });
+  };
+  const auto finish = [&] {
+    const pybind11::gil_scoped_release release;
+    worker.join();
+  };
+  try {
+    double shown = -1;
+    while (!wait(std::chrono::milliseconds(50))) {
+      if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
+      if (const double now = share; now != shown) settings.progress(shown = now);
+    }
+    if (!settings.progress.is_none() && !failure) settings.progress(1.0);
+  } catch (...) {
+    stop = true;
+    finish();
+    throw;
+  }
+  finish();
+  if (failure) std::rethrow_exception(failure);
+  return *std::move(answer);
+}
+
+}  // namespace retrysim::python

@@ -1,0 +1,612 @@
+#!/usr/bin/python3
+"""`import retrysim`: the same bytes as the command line, and what Python users expect of a package.
+
+  package_test.py --program PATH --root DIR --every N
+
+Every N-th shipped scenario is compared with the command line.
+
+SPDX-License-Identifier: MIT
+"""
+
+import argparse
+import contextlib
+import gc
+import io
+import json
+import math
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import arrow_consumer  # noqa: E402
+import retrysim  # noqa: E402
+
+SMALL = """
+name = "small"
+duration = "20s"
+replications = 4
+interval = "500ms"
+
+[service.api]
+servers = 4
+service_time = { distribution = "exponential", mean = "10ms" }
+queue.capacity = 100
+
+[fault.dip]
+service = "api"
+start = "5s"
+duration = "3s"
+capacity = 0.2
+
+[client.web]
+count = 50
+arrivals = { process = "poisson", total_rate = 200 }
+attempt_timeout = "250ms"
+retry.mode = "standard"
+"""
+LONG = SMALL.replace('"20s"', '"10h"').replace("replications = 4", "replications = 20")
+
+
+def command(*arguments, folder=None):
+    """Runs the program; what it prints."""
+    done = subprocess.run([OPTIONS.program, *map(str, arguments)], cwd=folder, text=True,
+                          capture_output=True, env={**os.environ, "COLUMNS": "80"}, check=False)
+    if done.returncode not in (0, 1):
+        raise AssertionError(f"{arguments}: {done.stderr}")
+    return done.stdout
+
+
+class WithFolder(unittest.TestCase):
+    def setUp(self):
+        held = tempfile.TemporaryDirectory()
+        self.addCleanup(held.cleanup)
+        self.folder = Path(held.name)
+        self.small = self.folder / "small.toml"
+        self.small.write_text(SMALL)
+
+    def assert_same_files(self, answer, folder):
+        """Each table has the bytes of the file of its name."""
+        files = {path.stem: path.read_bytes() for path in Path(folder).glob("*.csv")}
+        for name in answer:
+            self.assertEqual(answer[name].to_csv(), files[name], name)
+        self.assertTrue(len(answer) > 0)
+
+
+class SameBytes(WithFolder):
+    def test_shipped_scenarios(self):
+        scenarios = sorted(Path(OPTIONS.root, "scenarios").glob("*.toml"))
+        self.assertGreater(len(scenarios), 30)
+        for scenario in scenarios[::OPTIONS.every]:
+            with self.subTest(scenario.name):
+                out = self.folder / scenario.stem
+                edits = ["replications=2", "precision=none"]
+                command("run", scenario, "--set", edits[0], "--set", edits[1], "--out", out,
+                        "--quiet", "--no-reuse")
+                self.assert_same_files(retrysim.run(scenario, edits), out)
+
+    def test_threads(self):
+        one, two = retrysim.run(self.small), retrysim.run(self.small, jobs=2)
+        for name in one:
+            self.assertEqual(one[name].to_csv(), two[name].to_csv())
+
+    def test_compare(self):
+        vary = "client.web.retry.max_attempts=1,3"
+        command("compare", self.small, "--vary", vary, "--out", self.folder / "c", "--quiet")
+        found = retrysim.compare(self.small, vary)
+        self.assert_same_files(found, self.folder / "c")
+        self.assertEqual(found.variants, ["max_attempts=1", "max_attempts=3"])
+        self.assertEqual(found.baseline, "max_attempts=1")
+        self.assertTrue(found.sentences)
+        same = retrysim.compare(self.small, {"client.web.retry.max_attempts": [1, 3]})
+        self.assertEqual(same["compare"].to_csv(), found["compare"].to_csv())
+
+    def test_compare_files(self):
+        other = self.folder / "other.toml"
+        other.write_text("client.web.retry.max_attempts = 1\n")
+        command("compare", self.small, "--variant", f"other={other}", "--out", self.folder / "c",
+                "--quiet")
+        found = retrysim.compare(self.small, variants={"other": other})
+        self.assert_same_files(found, self.folder / "c")
+
+    def test_choose(self):
+        vary = "client.web.retry.max_attempts=1,2,3"
+        command("choose", self.small, "--vary", vary, "--maximize", "success_rate", "--out",
+                self.folder / "c", "--quiet", "--set", "replications=20")
+        found = retrysim.choose(self.small, vary, maximize="success_rate",
+                                set={"replications": 20})
+        self.assert_same_files(found, self.folder / "c")
+        told = json.loads((self.folder / "c" / "result.json").read_text())
+        self.assertEqual(found.outcome, told["choice"]["outcome"])
+
+    def test_sweep(self):
+        vary = ["fault.dip.duration=1s:3s:1s", "client.web.retry.max_attempts=1,3"]
+        command("sweep", self.small, "--vary", vary[0], "--vary", vary[1], "--out",
+                self.folder / "s", "--quiet")
+        found = retrysim.sweep(self.small, vary)
+        self.assert_same_files(found, self.folder / "s")
+        self.assertEqual(len(found["points"]), 6)
+        self.assertEqual(found.json["sweep"]["points"], 6)
+
+    def test_tip(self):
+        asked = "fault.dip.duration=1s:10s"
+        command("tip", self.small, "--trigger", asked, "--out", self.folder / "t", "--quiet",
+                "--tolerance", "0.1")
+        found = retrysim.tip(self.small, asked, tolerance=0.1)
+        self.assert_same_files(found, self.folder / "t")
+        self.assertIn(found.outcome, ("found", "recovers_at_last_value", "tips_at_first_value",
+                                      "not_judged"))
+
+    def test_advise(self):
+        command("advise", self.small, "--out", self.folder / "a", "--quiet")
+        self.assert_same_files(retrysim.advise(self.small, jobs=2), self.folder / "a")
+
+    def test_predict(self):
+        command("predict", self.small, "--out", self.folder / "p")
+        found = retrysim.predict(self.small)
+        self.assert_same_files(found, self.folder / "p")
+
+    def test_sdk_upgrade(self):
+        scenario = Path(OPTIONS.root, "scenarios", "sdk-upgrade.toml")
+        edits = ["replications=2"]
+        command("sdk-upgrade", "botocore@1.43.3..1.44.0", scenario, "--set", edits[0], "--out",
+                self.folder / "u", "--quiet")
+        found = retrysim.sdk_upgrade("botocore@1.43.3..1.44.0", scenario, edits, jobs=2)
+        told = (self.folder / "u" / "summary.csv").read_bytes()
+        self.assertEqual(found["summary"].to_csv(), told)
+
+    def test_text_is_that_of_the_command(self):
+        said = command("run", self.small, "--out", self.folder / "r", "--no-reuse")
+        text = str(retrysim.run(self.small))
+        self.assertTrue(said.startswith(text.rstrip()), text)
+
+    def test_saved_folder_is_that_of_the_command(self):
+        command("run", self.small, "--out", self.folder / "r", "--quiet")
+        saved = retrysim.run(self.small).save(self.folder / "s")
+        for path in sorted((self.folder / "r").iterdir()):
+            self.assertEqual((saved / path.name).read_bytes(), path.read_bytes(), path.name)
+        command("verify", saved)
+
+
+class Tables(WithFolder):
+    def test_numbers_share_memory(self):
+        table = retrysim.run(self.small)["summary"]
+        means = table["mean"]
+        self.assertEqual(means.dtype, np.float64)
+        self.assertTrue(np.shares_memory(means, table["mean"]))
+        self.assertFalse(means.flags.writeable)
+
+    def test_columns_outlive_their_answer(self):
+        means = retrysim.run(self.small)["summary"]["mean"]
+        before = means.copy()
+        gc.collect()
+        np.testing.assert_array_equal(means, before)
+
+    def test_units(self):
+        run = retrysim.run(self.small)
+        self.assertEqual(run["timeseries"].units["time_s"], "s")
+
+    def test_pandas(self):
+        table = retrysim.run(self.small)["summary"]
+        frame = table.to_pandas()
+        self.assertEqual(list(frame.columns), table.columns)
+        self.assertEqual(len(frame), len(table))
+        self.assertEqual(frame["metric"].dtype.name, "category")
+        self.assertEqual(frame.attrs["units"], table.units)
+        goodput = frame[(frame.client == "web") & (frame.metric == "goodput")]["mean"].iloc[0]
+        (row,) = table.where(client="web", metric="goodput")
+        self.assertEqual(row["mean"], goodput)
+        self.assertTrue(100 < goodput < 200)
+
+    def test_arrow(self):
+        run = retrysim.run(self.small)
+        for name in run:
+            table = run[name]
+            columns, rows = arrow_consumer.read(table)
+            self.assertEqual(rows, len(table))
+            self.assertEqual(list(columns), table.columns)
+            self.assertEqual(arrow_consumer.schema_names(table), table.columns)
+            for column, (unit, values) in columns.items():
+                self.assertEqual(unit, table.units[column])
+                present = table.present(column)
+                for row, (told, value) in enumerate(zip(values, table[column])):
+                    if not present[row]:
+                        self.assertIsNone(told)
+                    else:
+                        self.assertEqual(told, value, (name, column, row))
+
+    def test_arrow_outlives_its_table(self):
+        columns, rows = arrow_consumer.read(retrysim.run(self.small)["summary"])
+        self.assertGreater(rows, 0)
+        self.assertIn("goodput", columns["metric"][1])
+
+    def test_unused_capsules(self):
+        table = retrysim.run(self.small)["summary"]
+        for _ in range(1000):
+            table.__arrow_c_stream__()
+            table.__arrow_c_schema__()
+        gc.collect()
+
+    def test_missing_column_and_table(self):
+        run = retrysim.run(self.small)
+        with self.assertRaises(KeyError):
+            run["summary"]["mena"]
+        with self.assertRaises(KeyError):
+            run["sumary"]
+
+
+class Answers(WithFolder):
+    def test_verdicts(self):
+        run = retrysim.run(self.small)
+        self.assertTrue(run.verdicts)
+        verdict = run.verdicts[0]
+        self.assertEqual(verdict.client, "web")
+        self.assertIn(verdict.severity, ("good", "info", "bad"))
+        self.assertTrue(verdict.sentence)
+
+    def test_html(self):
+        text = SMALL.replace('name = "small"', 'name = "small"\ndescription = "<script>"')
+        page = retrysim.run(retrysim.from_text(text, "small"))._repr_html_()
+        self.assertIn("web", page)
+        self.assertNotIn("<script>", page)
+
+    def test_plot(self):
+        import matplotlib.pyplot as plt
+        run = retrysim.run(self.small)
+        self.assertIn("overview", run.pictures())
+        axes = run.plot()
+        self.assertTrue(axes)
+        axes[0].figure.savefig(self.folder / "main.png")
+        self.assertGreater((self.folder / "main.png").stat().st_size, 10_000)
+        with self.assertRaises(ValueError):
+            run.plot("overveiw")
+        plt.close("all")
+
+    def test_nothing_is_written_unasked(self):
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, "/")
+        before = sorted(path.name for path in self.folder.iterdir())
+        retrysim.run(self.small)
+        retrysim.compare(self.small, "client.web.retry.max_attempts=1,3")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), before)
+
+    def test_another_result_is_not_replaced(self):
+        retrysim.run(self.small).save(self.folder / "r")
+        other = retrysim.run(self.small, set={"client.web.retry.max_attempts": 1})
+        with self.assertRaises(retrysim.OutputError):
+            other.save(self.folder / "r")
+        other.save(self.folder / "r", force=True)
+
+    def test_store(self):
+        for _ in range(2):
+            retrysim.run(self.small, store=self.folder / "store")
+        self.assertTrue(list((self.folder / "store").iterdir()))
+
+
+class Scenarios(WithFolder):
+    def test_set(self):
+        scenario = retrysim.load(self.small)
+        other = scenario.set({"client.web.retry.max_attempts": 1}, duration="10s")
+        self.assertEqual(other["client.web.retry.max_attempts"], "1")
+        self.assertEqual(other["duration"], '"10s"')
+        self.assertNotEqual(scenario, other)
+        self.assertEqual(scenario, retrysim.load(self.small))
+
+    def test_text(self):
+        made = retrysim.from_text(SMALL, "small")
+        folder = made._folder.path
+        self.assertTrue(folder.is_dir())
+        self.assertEqual(retrysim.run(made)["summary"].to_csv(),
+                         retrysim.run(self.small)["summary"].to_csv())
+        compared = retrysim.compare(made, "client.web.retry.max_attempts=1,3")
+        self.assertEqual(len(compared.variants), 2)
+        del made
+        gc.collect()
+        self.assertFalse(folder.exists())
+
+    def test_pickle(self):
+        (self.folder / "rates.csv").write_text("time_s,rate\n0,100\n10,50\n")
+        scenario = retrysim.load(self.small, {"client.web.arrivals.profile": "rates.csv"})
+        again = pickle.loads(pickle.dumps(scenario))
+        self.assertEqual(again.toml(), scenario.toml())
+        self.assertEqual(retrysim.run(again)["summary"].to_csv(),
+                         retrysim.run(scenario)["summary"].to_csv())
+
+    def test_values(self):
+        scenario = retrysim.load(self.small, set={
+            "service.api.service_time": {"p50": "5ms", "p99": "40ms"}})
+        self.assertIn("p50", scenario["service.api.service_time"])
+        with self.assertRaises(TypeError):
+            scenario.set({"duration": object()})
+
+    def test_answer_goes_on(self):
+        run = retrysim.run(self.small, set={"replications": 2})
+        again = retrysim.run(run.scenario)
+        self.assertEqual(run["summary"].to_csv(), again["summary"].to_csv())
+
+
+class Errors(WithFolder):
+    def test_key(self):
+        self.small.write_text(SMALL + "retry.max_atempts = 3\n")
+        with self.assertRaises(retrysim.InputError) as caught:
+            retrysim.load(self.small)
+        error = caught.exception
+        self.assertEqual(error.file, str(self.small))
+        self.assertEqual(error.line, SMALL.count("\n") + 1)
+        self.assertEqual(error.nearest, "max_attempts")
+        self.assertIn("small.toml", str(error))
+        self.assertIsInstance(error, ValueError)
+
+    def test_every_mistake(self):
+        with self.assertRaises(retrysim.InputError) as caught:
+            retrysim.run(self.small, set=["duration=-1", "seed=x"])
+        self.assertEqual(len(caught.exception.mistakes), 2)
+
+    def test_no_file(self):
+        with self.assertRaises(retrysim.InputError):
+            retrysim.run(self.folder / "none.toml")
+
+    def test_requests(self):
+        with self.assertRaises(retrysim.InputError):
+            retrysim.compare(self.small)
+        with self.assertRaises(retrysim.InputError):
+            retrysim.compare(self.small, "client.web.retry.max_attempts=1,2", metrics=["goodputt"])
+        with self.assertRaises(TypeError):
+            retrysim.choose(self.small, "client.web.retry.max_attempts=1,2")
+        with self.assertRaises(TypeError):
+            retrysim.run(self.small, job=2)
+        with self.assertRaises(ValueError):
+            retrysim.run(self.small, jobs=0)
+
+    def test_limits(self):
+        with self.assertRaises(retrysim.LimitExceeded):
+            retrysim.run(self.small, max_events=1000)
+        with self.assertRaises(retrysim.LimitExceeded):
+            retrysim.run(retrysim.from_text(LONG), timeout=0.2)
+
+
+class Working(WithFolder):
+    def test_progress(self):
+        shares = []
+        retrysim.run(retrysim.from_text(LONG, set={"duration": "10min"}), progress=shares.append)
+        self.assertEqual(shares[-1], 1.0)
+        self.assertEqual(shares, sorted(shares))
+
+    def test_progress_that_raises(self):
+        def stop(share):
+            raise RuntimeError("enough")
+        with self.assertRaisesRegex(RuntimeError, "enough"):
+            retrysim.run(retrysim.from_text(LONG), progress=stop)
+
+    def test_other_threads_go_on(self):
+        """The interpreter's lock is not held: another thread counts meanwhile."""
+        counted, done = 0, threading.Event()
+        scenario = retrysim.from_text(LONG, set={"duration": "20min"})
+        worker = threading.Thread(target=lambda: (retrysim.run(scenario), done.set()))
+        worker.start()
+        while not done.is_set():
+            counted += 1
+            time.sleep(0.001)
+        worker.join()
+        self.assertGreater(counted, 5)
+
+    def test_interrupt(self):
+        code = ("import retrysim, sys\n"
+                "scenario = retrysim.from_text(sys.stdin.read())\n"
+                "print('ready', flush=True)\n"
+                "try:\n"
+                "    retrysim.run(scenario)\n"
+                "except KeyboardInterrupt:\n"
+                "    print('stopped', flush=True)\n")
+        process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        process.stdin.write(LONG)
+        process.stdin.close()
+        self.assertEqual(process.stdout.readline().strip(), "ready")
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.stdout.readline().strip(), "stopped")
+        self.assertEqual(process.wait(), 0)
+        process.stdout.close()
+
+
+class OnceBitten:
+    """Retries once, after 1 ms, for the first two failures of a client."""
+
+    def __init__(self, client):
+        self.failures = 0
+
+    def refresh_retry_token(self, request, attempts, failure, now, uniform):
+        if not failure.retryable or attempts > 1:
+            return None
+        self.failures += 1
+        return 0.001 if self.failures <= 2 else None
+
+
+class FullJitter:
+    """Full jitter: base 50 ms, at most 3 attempts."""
+
+    def __init__(self, client):
+        self.client = client
+
+    def refresh_retry_token(self, request, attempts, failure, now, uniform):
+        if not failure.retryable or attempts >= 3:
+            return None
+        return uniform() * min(20, 0.05 * 2 ** (attempts - 1))
+
+
+class Strategies(WithFolder):
+    def test_own_strategy(self):
+        scenario = retrysim.load(self.small).with_strategy("web", OnceBitten)
+        run = retrysim.run(scenario)
+        (row,) = run["summary"].where(client="web", metric="amplification")
+        plain = retrysim.run(self.small, set={"client.web.retry.mode": "none"})
+        (none,) = plain["summary"].where(client="web", metric="amplification")
+        self.assertGreater(row["mean"], none["mean"])
+        self.assertLess(row["mean"], 1 + 50 * 2 / 4000 + 0.01)
+
+    def test_repeats_and_threads(self):
+        scenario = retrysim.load(self.small).with_strategy("*", FullJitter)
+        one, two = retrysim.run(scenario), retrysim.run(scenario, jobs=2)
+        self.assertEqual(one["replications"].to_csv(), two["replications"].to_csv())
+
+    def test_like_the_built_in_one(self):
+        """Full jitter in Python and in keys: means agree within five standard errors (a false
+        alarm: below 1e-5; the seed is fixed)."""
+        custom = {"client.web.retry.mode": "custom", "client.web.retry.max_attempts": 3,
+                  "client.web.retry.backoff.base": "50ms",
+                  "client.web.retry.backoff.cap": "20s",
+                  "client.web.retry.backoff.jitter": "full", "replications": 8}
+        built_in = retrysim.run(self.small, set=custom)
+        own = retrysim.run(retrysim.load(self.small, {"replications": 8})
+                           .with_strategy("web", FullJitter))
+        for metric in ("success_rate", "amplification"):
+            (a,) = built_in["summary"].where(client="web", metric=metric)
+            (b,) = own["summary"].where(client="web", metric=metric)
+            wide = math.hypot(a["stddev"], b["stddev"]) / math.sqrt(8)
+            self.assertLess(abs(a["mean"] - b["mean"]), 5 * wide, metric)
+
+    def test_that_raises(self):
+        class Broken(FullJitter):
+            def refresh_retry_token(self, request, attempts, failure, now, uniform):
+                raise ZeroDivisionError("oh")
+        scenario = retrysim.load(self.small).with_strategy("web", Broken)
+        for jobs in (1, 2):
+            with self.assertRaises(ZeroDivisionError):
+                retrysim.run(scenario, jobs=jobs)
+
+    def test_bad_delay(self):
+        class Backwards(FullJitter):
+            def refresh_retry_token(self, request, attempts, failure, now, uniform):
+                return -1.0
+        with self.assertRaises(ValueError):
+            retrysim.run(retrysim.load(self.small).with_strategy("web", Backwards))
+
+    def test_other_questions_refuse(self):
+        scenario = retrysim.load(self.small).with_strategy("web", FullJitter)
+        with self.assertRaises(ValueError):
+            retrysim.compare(scenario, "seed=1,2")
+        with self.assertRaises(TypeError):
+            pickle.dumps(scenario)
+        with self.assertRaises(KeyError):
+            retrysim.load(self.small).with_strategy("wbe", FullJitter)
+
+    def test_without_simulator(self):
+        strategy = retrysim.RetryStrategy("standard", "2.1")
+        token, attempts = strategy.acquire_initial_token(0), 0
+        while token.may_send:
+            attempts += 1
+            used, token = token, strategy.refresh_retry_token(token, status=503, now=attempts)
+        self.assertEqual(attempts, strategy.max_attempts)
+        self.assertEqual(token.outcome, "max_attempts_exceeded")
+        with self.assertRaises(retrysim.TokenMisuse):
+            strategy.refresh_retry_token(used, status=503, now=10)
+        with self.assertRaises(ValueError):
+            retrysim.RetryStrategy("standrad")
+
+
+class Imports(WithFolder):
+    def test_fit(self):
+        log = self.folder / "access.csv"
+        command("run", self.small, "--access-log", log, "--quiet", "--out", self.folder / "r",
+                "--set", "fault.dip.capacity=1", "--set", "duration=100s")
+        fitted = retrysim.fit(log, name="mine")
+        figures = {row["figure"]: row["value"] for row in fitted["fit"]}
+        rates = [value for name, value in figures.items() if "rate" in name and value]
+        self.assertTrue(any(150 < rate < 250 for rate in rates), figures)
+        self.assertEqual(fitted.scenario.name, "mine")
+        path = fitted.save(self.folder / "fitted")
+        self.assertEqual(retrysim.load(path).name, "mine")
+        with self.assertRaises(FileExistsError):
+            fitted.save(self.folder / "fitted")
+
+    def test_import(self):
+        text = """
+resilience4j.retry:
+  instances:
+    backend:
+      maxAttempts: 4
+      waitDuration: 200ms
+"""
+        found = retrysim.import_config(text=text)
+        self.assertEqual(found.kind, "resilience4j")
+        scenario = retrysim.load(self.small, set=found.edits("web"))
+        self.assertEqual(scenario["client.web.retry.max_attempts"], "4")
+        self.assertIn("resilience4j", retrysim.import_kinds())
+        with self.assertRaises(retrysim.InputError):
+            retrysim.import_config(text="a: [", kind="resilience4j")
+
+
+class Documents(WithFolder):
+    """What the documents show works as it stands, in a folder with the shipped scenarios."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "scenarios").symlink_to(Path(OPTIONS.root, "scenarios"))
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, "/")
+
+    def run_blocks(self, blocks):
+        import matplotlib.pyplot as plt
+        names = {}
+        for block in blocks:
+            exec(compile(block, "block", "exec"), names)  # noqa: S102
+        plt.close("all")
+
+    def test_readme(self):
+        text = Path(OPTIONS.root, "sim", "python", "README.md").read_text(encoding="utf-8")
+        blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+        self.assertGreater(len(blocks), 3)
+        with contextlib.redirect_stdout(io.StringIO()) as told:
+            self.run_blocks(blocks)
+        self.assertIn("\nmax_attempts\n", told.getvalue())
+
+    def test_notebooks(self):
+        folder = Path(OPTIONS.root, "sim", "python", "notebooks")
+        notebooks = sorted(folder.glob("*.ipynb"))
+        self.assertEqual(len(notebooks), 3)
+        for notebook in notebooks:
+            with self.subTest(notebook.name), contextlib.redirect_stdout(io.StringIO()):
+                cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+                code = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+                self.assertTrue(all(not c.get("outputs") for c in cells), "outputs are kept out")
+                self.run_blocks(code)
+
+
+class Package(unittest.TestCase):
+    def test_version(self):
+        self.assertIn(retrysim.__version__, subprocess.run(
+            [OPTIONS.program, "--version"], capture_output=True, text=True, check=True).stdout)
+
+    def test_documented(self):
+        """Every public name has a docstring."""
+        for name in retrysim.__all__:
+            value = getattr(retrysim, name)
+            self.assertTrue(value.__doc__, name)
+
+    def test_no_pandas_or_matplotlib_at_import(self):
+        code = "import retrysim, sys; print('pandas' in sys.modules, 'matplotlib' in sys.modules)"
+        told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                              check=True).stdout
+        self.assertEqual(told.split(), ["False", "False"])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--root", required=True)
+    parser.add_argument("--every", type=int, default=1)
+    OPTIONS, rest = parser.parse_known_args()
+    OPTIONS.program, OPTIONS.root = map(os.path.abspath, (OPTIONS.program, OPTIONS.root))
+    unittest.main(argv=[sys.argv[0], *rest])
