@@ -70,15 +70,42 @@ async function warmUp(clients) {
   return times[Math.floor(times.length / 2)];
 }
 
-// One request; notes when it ended, and whether well.
+// Those under way.
+const open = new Set();
+
+// One request; notes when it ended, whether well, and when it began.
 async function request(client, startNs, done) {
+  const began = now() - startNs;
+  const own = [began];
+  open.add(own);
   let ok = true;
   try {
     await client.send(new ListTablesCommand({}));
   } catch {
     ok = false;
   }
-  done.push([now() - startNs, ok]);
+  open.delete(own);
+  done.push([now() - startNs, ok, began]);
+}
+
+// Notes when each backoff begins, and how long it is meant to be. The strategy waits before it hands
+// out the token for the retry; an older one leaves that to its caller, by the token's delay. What is
+// still under way at the end lasts until then.
+async function noteBackoffs(client, startNs, backoffs) {
+  const strategy = await client.config.retryStrategy();
+  const refresh = strategy.refreshRetryTokenForRetry.bind(strategy);
+  strategy.refreshRetryTokenForRetry = async (...failure) => {
+    const own = [now() - startNs, Infinity];
+    backoffs.add(own);
+    try {
+      const token = await refresh(...failure);
+      own[1] = ((token.$retryLog?.acquisitionDelay ?? 0) + token.getRetryDelay()) * MILLISECOND;
+      return token;
+    } catch (e) {
+      backoffs.delete(own);  // there is no retry
+      throw e;
+    }
+  };
 }
 
 // Numbers in [0, 1), the same for the same seed (mulberry32).
@@ -119,7 +146,7 @@ async function loop(client, configuration, startNs, random, report) {
 
 function run(configuration, clients, startNs) {
   const { arrivals, duration_ns: duration } = configuration;
-  const submitted = [], late = [], done = [];
+  const submitted = [], late = [], done = [], backoffs = new Set();
   const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
   let next = 0;
   return new Promise((resolve) => {
@@ -139,13 +166,14 @@ function run(configuration, clients, startNs) {
       delay.disable();
       const beyond = (ns) => Math.max(0, ns - LOOP_RESOLUTION_MS * MILLISECOND);
       resolve({
-        submitted, late_ns: late, done,
+        submitted, late_ns: late, done, open: [...open].flat(),
+        backoffs: [...backoffs].map(([began, took]) => [began, Math.min(took, duration - began)]),
         loop_delay_ns: { p99: beyond(delay.percentile(99)), max: beyond(delay.max) },
         cpu_s: process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6,
       });
     };
     setTimeout(() => {
-      for (const client of clients) client.config.retryStrategy();
+      for (const client of clients) noteBackoffs(client, startNs, backoffs);
       delay.enable();
       const random = generator(configuration.seed);
       for (const client of clients) {

@@ -88,6 +88,11 @@ class RealRun:
     round_trip_ns: float
     cpu_s: float
     others_share: float  # of all processors, used by other programs
+    # Of clients of JavaScript: (begin, end) of each request, when those begin that are under way at
+    # the end, and (begin, duration) of backoffs as the SDK means them.
+    spans: list = dataclasses.field(default_factory=list)
+    open: list = dataclasses.field(default_factory=list)
+    backoffs: list = dataclasses.field(default_factory=list)
 
 
 def command_of(sdk, modules):
@@ -168,7 +173,7 @@ def own_cpu(processes):
 
 def real_run(ready, reports, server, cpu_s, before, after):
     def together(key):
-        return [value for report in reports for value in report[key]]
+        return [value for report in reports for value in report.get(key, [])]
 
     done = together("done")
     passed = max(1, after[1] - before[1])
@@ -177,8 +182,10 @@ def real_run(ready, reports, server, cpu_s, before, after):
     return RealRun(
         clients=ready[0]["ready"], submitted=together("submitted"), arrivals=server["arrivals"],
         access_log=server["access_log"],
-        successes=[ended for ended, ok in done if ok],
-        failures=[ended for ended, ok in done if not ok],
+        successes=[ended for ended, ok, *_ in done if ok],
+        failures=[ended for ended, ok, *_ in done if not ok],
+        spans=[(began[0], ended) for ended, _, *began in done if began],
+        open=together("open"), backoffs=together("backoffs"),
         submitted_late_ns=together("late_ns"), answered_late_ns=server["late_ns"],
         loop_delay_max_ns=max(delays, default=None),
         round_trip_ns=statistics.fmean(r["round_trip_ns"] for r in ready), cpu_s=cpu_s,

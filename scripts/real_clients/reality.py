@@ -12,11 +12,13 @@ import csv
 import os
 import pathlib
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
 
 import case as cases
+import lateness
 import picture
 import prediction
 import processes
@@ -119,6 +121,25 @@ def machine_report(run):
     return "; ".join(lines) + ".", busy
 
 
+def lateness_report(options, resolved, case, run):
+    """What clients as late as these make by the simulation; of closed loops, which lateness slows
+    down."""
+    late_ns = lateness.per_attempt_ns(run, 0, case.duration_ns)
+    if case.clients.process != "closed" or late_ns is None:
+        return None
+    by_part = ", ".join("none" if ns is None else milliseconds(ns)
+                        for ns in lateness.by_part_ns(run, case.duration_ns))
+    says = (f"Attempts took {milliseconds(late_ns)} longer on average than the scenario says ("
+            f"{by_part} in the thirds of the run).")
+    if not lateness.can_be_latency(late_ns, case.clients.timeout_ns):
+        return f"{says} That is too near the attempt timeout to be simulated as latency."
+    attempts = simulate(options, lateness.with_lateness(resolved, late_ns), case, [])["attempts"]
+    sums = [sum(bins) for bins in attempts]
+    low, high = prediction.interval(sums)
+    return (f"{says} Simulated with that: {low} to {high} attempts, mean "
+            f"{statistics.fmean(sums):.0f}; real: {sum(measure(case, run)['attempts'])}.")
+
+
 def write_access_log(path, entries):
     """What the real server logged, in the form of `retrysim run --access-log`."""
     with open(path, "w", newline="", encoding="utf-8") as file:
@@ -153,6 +174,8 @@ def compare(options, scenario):
           f"{prediction.share(intervals, 'agrees'):.1%} do.")
     text, busy = machine_report(run)
     print(f"The machine: {text}")
+    if late := lateness_report(options, resolved, case, run):
+        print(late)
     if busy:
         print(f"note: {case.name}: the machine was late by more than {TOO_LATE_MS} ms too often "
               "for a fair test; repeat it on an idle one, or with --nice")

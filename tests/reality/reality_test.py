@@ -26,6 +26,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(CLIENTS))
 
 import case as cases
+import lateness
 import picture
 import prediction
 import processes
@@ -361,6 +362,105 @@ def example_case():
     clients = cases.Clients("js", 1, "js-v3", "standard", None, SECOND, "poisson", 1.0)
     return cases.Case("small", 3 * SECOND, SECOND, service(), clients,
                       cases.phases_of(3 * SECOND, SECOND, [], [], []))
+
+
+class Lateness(unittest.TestCase):
+    """What late timers and messages take from closed loops."""
+
+    LATE = 40 * MS
+
+    def loops(self, clients, duration_ns, late_ns, rng):
+        """A run of clients that think 200 ms on average; every second attempt is refused and made
+        again after 100 ms, the others take 10 ms; and each comes to its end so much later."""
+        run = processes.RealRun("SDK", [], [], [], [], [], [], [], None, 0, 0, 0)
+        for _ in range(clients):
+            now = 0
+            while (now := now + rng.expovariate(1 / (200 * MS))) < duration_ns:
+                began = now
+                run.submitted.append(began)
+                run.submitted_late_ns.append(0)
+                for status in ((400, 200) if rng.random() < 0.5 else (200,)):
+                    took = 10 * MS if status == 200 else 0
+                    run.arrivals.append(now)
+                    run.access_log.append((now + took, took, status, ""))
+                    now += took + late_ns
+                    if status == 400:
+                        run.backoffs.append((now, 100 * MS))
+                        now += 100 * MS
+                (run.spans if now < duration_ns else run.open).append(
+                    (began, now) if now < duration_ns else began)
+        run.arrivals = [t for t in run.arrivals if t < duration_ns]
+        return run
+
+    def test_it_is_the_time_that_the_scenario_does_not_mention(self):
+        duration = 90 * SECOND
+        run = self.loops(50, duration, self.LATE, random.Random(1))
+        for late_ns in [lateness.per_attempt_ns(run, 0, duration),
+                        *lateness.by_part_ns(run, duration)]:
+            self.assertAlmostEqual(late_ns / self.LATE, 1, delta=0.01)
+        punctual = self.loops(50, duration, 0, random.Random(1))
+        self.assertLess(lateness.per_attempt_ns(punctual, 0, duration), 0.1 * MS)
+        self.assertIsNone(lateness.per_attempt_ns(run, 2 * duration, 3 * duration))
+
+    def test_late_timers_and_answers_count(self):
+        run = processes.RealRun("SDK", [5 * MS], [5 * MS], [(17 * MS, 12 * MS, 200, "")], [], [],
+                                [3 * MS], [2 * MS], None, 0, 0, 0, spans=[(5 * MS, 18 * MS)])
+        # 3 ms before it was made, 2 ms at the server, 1 ms on the way back.
+        self.assertEqual(lateness.per_attempt_ns(run, 0, SECOND), 6 * MS)
+
+    def test_simulated_it_gives_the_attempts_of_the_late_clients(self):
+        text = SCENARIO.replace('process = "poisson", total_rate = 5',
+                                'process = "closed", think_time = { distribution = "exponential", '
+                                'mean = "200ms" }')
+        text = text.replace("servers = 2", 'servers = "unlimited"\nerrors = { throttled = 0.5 }')
+        text = text.replace("count = 4", "count = 50").replace('"10s"', '"90s"')
+        text = text.replace('retry = { mode = "standard", revision = "2.1", sdk = "js-v3", '
+                            'api = "dynamodb" }',
+                            'retry = { mode = "custom", max_attempts = 20, '
+                            'backoff = { base = "100ms", factor = 1, jitter = "none" } }')
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "loop.toml")
+
+            def attempts(late_ns, seed):
+                path.write_text(text, encoding="utf-8")
+                resolved = cases.resolve(PROGRAM, path)
+                path.write_text(lateness.with_lateness(resolved, late_ns), encoding="utf-8")
+                subprocess.run([PROGRAM, "run", str(path), "--quiet", "--replications", "1",
+                                "--seed", str(seed), "--out", f"{folder}/{late_ns}-{seed}"],
+                               check=True, capture_output=True)
+                counts = prediction.read_replications(f"{folder}/{late_ns}-{seed}/timeseries.csv",
+                                                      "js", 90)
+                return sum(counts["attempts"][0])
+
+            def half_refused(seed):
+                """As `loops`, but any attempt may be refused."""
+                rng, made = random.Random(seed), 0
+                for _ in range(50):
+                    now = 0
+                    while (now := now + rng.expovariate(1 / (200 * MS))) < 90 * SECOND:
+                        while now < 90 * SECOND:
+                            made += 1
+                            refused = rng.random() < 0.5
+                            now += self.LATE + (100 * MS if refused else 10 * MS)
+                            if not refused:
+                                break
+                return made
+
+            late = statistics.fmean(half_refused(seed) for seed in range(4))
+            # About 23,000 attempts, with a deviation of some 200 in each run: 2 % are six of the
+            # deviations of a mean of four, and 40 ms of 390 ms are 17 %.
+            simulated = statistics.fmean(attempts(self.LATE, seed) for seed in range(4))
+            self.assertAlmostEqual(simulated / late, 1, delta=0.02)
+            self.assertGreater(attempts(0, 1) / late, 1.1)
+
+    def test_more_than_an_attempt_may_take_is_no_latency(self):
+        self.assertTrue(lateness.can_be_latency(499 * MS, SECOND))
+        self.assertFalse(lateness.can_be_latency(501 * MS, SECOND))
+        self.assertTrue(lateness.can_be_latency(5 * SECOND, None))
+
+    def test_a_latency_of_the_scenario_is_not_overwritten(self):
+        with self.assertRaises(ValueError):
+            lateness.with_lateness('network.latency = "1ms"\n', MS)
 
 
 class Harness(unittest.TestCase):
