@@ -221,7 +221,8 @@ std::size_t PhaseLog::cut_of_recovery(const Scenario& scenario, const RunResult&
                                       std::optional<std::size_t> group) const {
   const auto recovery = final_recovery(scenario, run, group);
   if (!recovery || !recovery->seconds) return cuts_.size() - 1;
-  const Time end = *end_of_disturbances(scenario, std::nullopt);
+  // Of faults elsewhere, which this group does not wait for, the last one may outlast the window.
+  const Time end = std::min(*end_of_disturbances(scenario, std::nullopt), run.window_end);
   // Recoveries end on edges of count bins, but for the rounding of seconds.
   const double rounding_s = run.count_width.in_seconds() / 2;
   const Time moment = *end_of_disturbances(scenario, group) +

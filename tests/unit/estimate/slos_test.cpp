@@ -143,6 +143,38 @@ errors.internal = 1.0
   }
 }
 
+TEST_CASE("A fault elsewhere may outlast the run", "[slo]") {
+  // web is back at 30 s; at 50 s a service that it does not use fails until after the end.
+  const std::string elsewhere = R"(
+[service.other]
+servers = 10
+service_time = "20ms"
+[client.side]
+calls = "other"
+arrivals = { process = "constant", total_rate = 4 }
+retry = { mode = "none" }
+[fault.long]
+service = "other"
+start = "50s"
+duration = "100s"
+errors.internal = 1.0
+)";
+  for (const char* duration : {"120s", "149s", "150s"}) {
+    CAPTURE(duration);
+    std::string text = world("share = 0.999\nclients = [\"web\", \"side\"]", elsewhere);
+    text.replace(text.find("[client.web]"), 12, "[client.web]\ncalls = \"api\"");
+    text.replace(text.find("[fault.deploy]"), 14, "[fault.deploy]\nservice = \"api\"");
+    const auto rows = budgets(scenario_of(text, {std::string("duration=") + duration}));
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].mean.bad == 100);
+    // Four requests of side a second, from 50 s to the end, and of web none.
+    const double left_s = std::stod(duration) - 50;
+    CHECK(rows[1].mean.bad == 4 * left_s);
+    CHECK(rows[1].mean.requests == 14 * left_s);
+    CHECK(rows[1].mean.end_s == std::stod(duration));
+  }
+}
+
 TEST_CASE("Events of a year use the year's budget", "[slo]") {
   const Scenario scenario = scenario_of(world("share = 0.999\nevents_per_year = { deploy = 73 }"));
   const auto rows = budgets(scenario);
