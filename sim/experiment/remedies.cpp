@@ -302,6 +302,24 @@ Treatment breaker_of_hosts(const GroupPlace& place) {
   return t;
 }
 
+constexpr std::string_view kNoBreaker = "there is no circuit breaker";
+
+/// Probes after a quarter of the time, and after no longer one if they fail.
+Treatment shorter_open(const GroupPlace& place) {
+  constexpr int kTimes = 4;
+  const BreakerRules& b = place.breaker();
+  if (!b.in_use()) return not_here(std::string(kNoBreaker));
+  if (b.open <= Duration::zero()) return in_place("the circuit breaker lets probes pass at once");
+  Edits edits = {"breaker.open=" + to_text(Duration::nanoseconds(b.open.count() / kTimes))};
+  if (b.open_factor > 1) edits.emplace_back("breaker.open_factor=1");
+  return edit(std::move(edits));
+}
+
+Treatment no_breaker(const GroupPlace& place) {
+  if (!place.breaker().in_use()) return not_here(std::string(kNoBreaker));
+  return edit({"breaker={}"});
+}
+
 Treatment client_throttle(const GroupPlace& place) {
   if (place.retry().mode == RetryMode::kNone) return not_here("clients of mode none have none");
   if (place.retry().throttle.in_use()) return in_place("there is a client-side throttle");
@@ -540,6 +558,9 @@ const std::vector<RemedyRow>& remedy_table() {
       at_groups("breaker-of-hosts",
                 "refuse calls to an instance for 5 s when half of those of 10 s fail there",
                 breaker_of_hosts),
+      at_groups("shorter-open", "let circuit breakers probe again after a quarter of the time",
+                shorter_open),
+      at_groups("no-breaker", "call without circuit breakers", no_breaker),
       at_groups("bulkhead", "limit each client to the attempts under way that it needs (bulkhead)",
                 bulkhead),
       at_groups("send-rate",

@@ -546,6 +546,54 @@ retry = { mode = "none" }
         Texts{"client.web.breaker.preset=custom", "client.web.breaker.scope=host"});
 }
 
+TEST_CASE("Where breakers stay open for longer than the fault, a shorter time or none helps most") {
+  // 5 s without a connection open each breaker for 40 s.
+  const auto with = [](const std::string& breaker) {
+    return R"(
+name = "open"
+duration = "90s"
+replications = 5
+recovery = { hold = "10s" }
+[service.api]
+servers = 20
+service_time = "10ms"
+[fault.gone]
+start = "20s"
+duration = "5s"
+unreachable = true
+[client.web]
+count = 10
+arrivals = { process = "poisson", total_rate = 200 }
+attempt_timeout = "1s"
+breaker = { )" +
+           breaker + R"( }
+retry = { mode = "custom", max_attempts = 3, backoff = { base = "50ms" } }
+)";
+  };
+  const Advice advice = advice_on(with(R"(preset = "resilience4j", open = "40s")"));
+  REQUIRE(!advice.trials.empty());
+  CHECK(advice.trials.front().remedy.name == "no-breaker");
+  CHECK(advice.trials[1].remedy.name == "shorter-open");
+  for (const std::string_view name : {"no-breaker", "shorter-open"}) {
+    CHECK(trial_of(advice, name).effects[kSuccessRate].direction > 0);
+  }
+  const auto edits_of = [&](const std::string& breaker, std::string_view name) {
+    const test::RequestFile file{with(breaker)};
+    const RemediesResult read = load_remedies(file.scenario());
+    REQUIRE(read.scenario);
+    return remedy_of(read, name).edits;
+  };
+  CHECK(edits_of(R"(preset = "polly", open = "20s")", "shorter-open") ==
+        Texts{"client.web.breaker.open=5s"});
+  CHECK(edits_of(R"(preset = "polly", open = "20s")", "no-breaker") ==
+        Texts{"client.web.breaker={}"});
+  // Time that grows with each failed probe does so no more.
+  CHECK(edits_of(R"(preset = "custom", open = "8s", open_factor = 2)", "shorter-open") ==
+        Texts{"client.web.breaker.open=2s", "client.web.breaker.open_factor=1"});
+  CHECK(edits_of(R"(preset = "custom", open = 0)", "shorter-open").empty());
+  CHECK(edits_of(R"(preset = "none")", "no-breaker").empty());
+}
+
 TEST_CASE("What is quicker and loses successes during the fault is no help") {
   const Advice advice = advice_on(R"(
 name = "mixed"
