@@ -191,6 +191,7 @@ class FactFinder {
       stop_point();  // services and groups may be many
       times.push_back(times_of_client(scenario_, c, demands_));
       warn_of_pool(times[c], demands_.open[c], warnings);
+      warn_of_send_rate(times[c], demands_.open[c], warnings);
       warn_of_short_timeout(scenario_, times[c], timeouts);
     }
     std::vector<ServiceLoad> loads;

@@ -125,6 +125,14 @@ Offered offered_to(const Scenario& scenario, std::size_t service, const Demands&
     load.has_closed = load.has_closed || !demands.open[i];
   }
   load.is_closed = !open && !load.clients.empty();
+  if (!s.profile && s.throttle.rate <= 0 && !s.throttle.has_limits()) {
+    for (const std::size_t i : load.clients) {
+      if (demands.varies[i] || !demands.open[i]) continue;
+      const ClientSpec& c = scenario.clients[i];
+      load.steady_work += demands.first.groups[i].requests * share_of_calls(c, service) *
+                          flow::held_seconds_at(scenario, demands.first, c, service);
+    }
+  }
   load.rate = first.requests;
   load.service_time = first.held_time;
   load.calls_time = first.calls_time;

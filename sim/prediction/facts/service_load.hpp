@@ -37,6 +37,9 @@ struct ServiceLoad {
   double wait = 0;          ///< mean while all is well, s; infinite: overloaded, or not known
   double wait_within = 0;   ///< share that waits at most `wait_within`; infinite: not known
   double granted = 0;       ///< attempts per second that the throttle lets pass; infinite: all
+  /// Servers that first attempts of groups keep busy which come all the time; 0 with a throttle or
+  /// a capacity profile.
+  double steady_work = 0;
 };
 /// The work that a scenario asks of its services, with first attempts only, with those that errors
 /// cause, and with as many as there may be.
@@ -111,6 +114,8 @@ ClientTimes times_of_client(const Scenario& scenario, std::size_t client, const 
 /// A pool of connections that is too small for the first attempts; `open`: whether they keep
 /// coming.
 void warn_of_pool(const ClientTimes& times, bool open, std::vector<Warning>& warnings);
+/// A limit on the send rate below the rate of first attempts.
+void warn_of_send_rate(const ClientTimes& times, bool open, std::vector<Warning>& warnings);
 void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
                       std::vector<Warning>& warnings);
 /// Attempts that take longer than their service allows them, without any queue.

@@ -64,12 +64,14 @@ std::string arrival_keys(const Scenario& scenario, const ServiceLoad& load) {
 
 void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
                       std::vector<Warning>& warnings) {
-  if (load.capacity == kForever || load.varies) return;
+  if (load.capacity == kForever) return;
   const AutoscalingSpec& scaling = load.spec->autoscaling;
   const double most = scaling.target > 0 ? std::max(load.capacity, static_cast<double>(scaling.max))
                                          : load.capacity;
-  const double first = load.utilization * load.capacity / most;
-  const double needed = load.with_errors * load.capacity / most;
+  // Where some groups come now and then, those that always do may be too many by themselves.
+  const double first =
+      load.varies ? load.steady_work / most : load.utilization * load.capacity / most;
+  const double needed = load.varies ? 0 : load.with_errors * load.capacity / most;
   const double asked = first >= 1 ? first : needed;
   if (asked < 1) return;
   const std::string path = "service." + load.spec->name;
@@ -330,6 +332,31 @@ void warn_of_pool(const ClientTimes& t, bool open, std::vector<Warning>& warning
                    said_things(said_count(needed), "connection"), who, c.max_connections),
        fmt::format("{}.max_connections = {} or more.", path,
                    said_whole(servers_that_carry(needed)))});
+}
+
+void warn_of_send_rate(const ClientTimes& t, bool open, std::vector<Warning>& warnings) {
+  const ClientSpec& c = *t.spec;
+  const SendRateSpec& limit = c.send_rate;
+  // At the limit itself only chance makes requests wait.
+  constexpr double kAtLimit = 1 + 1e-9;
+  const double least =
+      limit.rate * (c.arrivals.process == ArrivalProcess::kConstant ? kAtLimit : 1 / kAtLimit);
+  if (!limit.in_use() || !open || !std::isfinite(t.rate) || t.rate < least) return;
+  const bool waits =
+      limit.on_empty == SendRateOnEmpty::kWait && limit.longest_wait == Duration::max();
+  const double unsent = 1 - limit.rate / t.rate;
+  if (!waits && unsent < kAtLimit - 1) return;
+  const std::string path = path_of(c);
+  const std::string who = c.makes_calls() ? "each instance of " + caller_name(c) : "each client";
+  const std::string per_s = c.makes_calls() ? "calls a second" : "requests a second";
+  warnings.push_back(
+      {path, path + ".send_rate.rate" + (c.makes_calls() ? "" : ", " + path + ".arrivals"),
+       fmt::format("{} of {} need a permit to be sent, and its send rate permits {}: {}.",
+                   fmt::format("{} {}", said_count(t.rate), per_s), who, said_count(limit.rate),
+                   waits ? std::string("they wait longer and longer before they are sent")
+                         : fmt::format("in the long run {} of them fail unsent",
+                                       scenario::said_share(unsent))),
+       fmt::format("{}.send_rate.rate above {}.", path, said_count(t.rate))});
 }
 
 void warn_of_short_timeout(const Scenario& scenario, const ClientTimes& t,

@@ -408,6 +408,41 @@ TEST_CASE("A hedged request takes as long as its last hedge") {
   CHECK(fact(facts, "client.web", "connections_if_all_time_out") == Approx(0.4 * 3.3));
 }
 
+TEST_CASE("A send rate below what comes is warned of") {
+  const auto with = [](const std::string& limit, const std::string& process = "poisson") {
+    return facts_of(scenario_of(
+        "name = \"rate\"\nduration = 100\n[service.api]\nservers = 20\nservice_time = "
+        "\"10ms\"\n[client.web]\ncount = 10\narrivals = { process = \"" +
+        process + "\", total_rate = 120 }\nretry = { mode = \"none\" }\nsend_rate = { " + limit +
+        " }\n"));
+  };
+  const std::string key = "client.web.send_rate.rate";
+  CHECK(warns(with("rate = 8, on_empty = \"wait\""), key,
+              "12 requests a second of each client need a permit to be sent, and its send rate "
+              "permits 8: they wait longer and longer"));
+  // A third of twelve, in the long run.
+  CHECK(warns(with("rate = 8, on_empty = \"fail\""), key, "33 % of them fail unsent"));
+  CHECK(warns(with("rate = 8, on_empty = \"wait\", longest_wait = \"1s\""), key,
+              "33 % of them fail unsent"));
+  CHECK(!warns(with("rate = 12.1, on_empty = \"wait\""), key, "send rate"));
+  // At the limit itself only chance makes them wait.
+  CHECK(warns(with("rate = 12, on_empty = \"wait\""), key, "longer and longer"));
+  CHECK(!warns(with("rate = 12, on_empty = \"wait\"", "constant"), key, "send rate"));
+}
+
+TEST_CASE("A herd beside an overload hides no warning of it") {
+  const auto with = [](int rate) {
+    return facts_of(scenario_of(
+        "name = \"beside\"\nduration = 100\n[service.api]\nservers = 2\nservice_time = "
+        "\"20ms\"\n[client.web]\narrivals = { process = \"poisson\", total_rate = " +
+        std::to_string(rate) +
+        " }\nretry = { mode = \"none\" }\n[client.batch]\ncount = 4\narrivals = { process = "
+        "\"once\", start = 10 }\nretry = { mode = \"none\" }\n"));
+  };
+  CHECK(warns(with(120), "service.api.servers", "ask for 1.2 times the capacity"));
+  CHECK(!warns(with(90), "service.api.servers", "capacity"));
+}
+
 TEST_CASE("What fails while all is well is warned of first: pools, servers, timeouts") {
   const auto first = [](const std::string& text) {
     const Facts facts = facts_of(scenario_of(text));
