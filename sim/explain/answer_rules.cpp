@@ -407,19 +407,17 @@ Found too_short(const GroupCase& c) {
 
 /// That goodput is back so soon that the recovery takes no time.
 Figure at_once_claim(const GroupCase& c, std::string_view words) {
-  return claim(words, recovery_source(c, "max") <= number(c.scenario.recovery.window.in_seconds()));
+  return claim(words, recovery_source(c, "max") <= number(at_once_s(c.scenario)));
 }
 
 /// The median of the recoveries that take their time.
 Figure median_late(const GroupCase& c) {
-  return roughly(median(c.recoveries.late_s),
-                 recovery_source(c, "median", c.scenario.recovery.window.in_seconds()));
+  return roughly(median(c.recoveries.late_s), recovery_source(c, "median", at_once_s(c.scenario)));
 }
 
 /// That some of the recoveries take no time.
 Figure some_at_once(const GroupCase& c) {
-  return claim("at once",
-               recovery_source(c, "min") <= number(c.scenario.recovery.window.in_seconds()));
+  return claim("at once", recovery_source(c, "min") <= number(at_once_s(c.scenario)));
 }
 
 /// "6.1 s after the fault ends (median)", "at once".
@@ -642,6 +640,20 @@ std::vector<Flaw> flaws(const GroupCase& c) {
                    {"degraded_share", degraded},
                    not_in_files(kFailedCalls)});
   }
+  // Clients that let themselves send less than comes to them.
+  if (c.total.latency_m.count > 0 && c.requests() > 0 && !c.disturbed() &&
+      c.client.send_rate.in_use()) {
+    const double wait_s = real(c.total.send_wait_ns) / 1e9 / c.requests();
+    const double latency_s = real(c.total.latency_m.sum_ns) / 1e9 / real(c.total.latency_m.count);
+    const FigureSource waits = weighted(c, "send_wait_mean", "requests") / metric(c, "requests");
+    if (wait_s > 0 && wait_s >= kWaiting * latency_s) {
+      all.push_back({say("wait {} before they are sent, of {} altogether", roughly(wait_s, waits),
+                         roughly(latency_s, latency_source(c))),
+                     {"send_wait_s", wait_s},
+                     waits >= number(kWaiting) * latency_source(c),
+                     wait_s >= kLong_s});
+    }
+  }
   if (c.total.latency_m.count > 0 && c.requests() > 0 && !c.disturbed()) {
     const double wait_s = real(c.total.connection_wait_ns) / 1e9 / c.requests();
     const double latency_s = real(c.total.latency_m.sum_ns) / 1e9 / real(c.total.latency_m.count);
@@ -759,6 +771,21 @@ Sentence most_of_them_later(const GroupCase& c) {
       c.disturbances.count > 1 ? Words("while no fault or surge is on") : Words("when it is over"));
 }
 
+/// "; 96 requests a second succeed during the fault, 1260 before it": of clients that wait for
+/// answers, who ask less while these come late.
+Sentence fewer_of_loop(const GroupCase& c) {
+  constexpr double kMuchLess = 0.5;
+  if (c.client.arrivals.process != ArrivalProcess::kClosed) return {};
+  if (c.before.seconds <= 0 || c.during.seconds <= 0) return {};
+  const double now = c.goodput(c.during), usual = c.goodput(c.before);
+  if (now >= kMuchLess * usual) return {};
+  return say("; {} during {}, {} before {}",
+             counted(count(now, per_second(c, "successes", "during")), "request a second succeeds",
+                     "requests a second succeed"),
+             its_name(c), count(usual, per_second(c, "successes", "before")),
+             c.disturbances.count > 1 ? Words("them") : Words("it"));
+}
+
 Found only_slower(const GroupCase& c) {
   const Requests since = known_since(c);
   if (!(seems_up(c) || lasts_to_end(c)) || !is_as_before(c, c.made.during)) return std::nullopt;
@@ -795,6 +822,7 @@ Found only_slower(const GroupCase& c) {
   if (slower_during && is_slower(normal(c), since)) {
     sentence += say(", and those made after it {}", mean_latency(c, since));
   }
+  if (slower_during) sentence += fewer_of_loop(c);
   Finding f{std::move(sentence), shares(c), kInfo};
   add_flaws(flaws(c), f);
   add_lost_under_way(c, f);
@@ -920,9 +948,9 @@ Sentence recovery_time(const GroupCase& c) {
 /// For recoveries at once and later ones, of which a mean would describe neither.
 Sentence mixed_recovery(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
-  const double window_s = c.scenario.recovery.window.in_seconds();
+  const double soon_s = at_once_s(c.scenario);
   const auto late_runs = static_cast<double>(r.late_s.size());
-  const FigureSource later = recovery_source(c, "count", window_s);
+  const FigureSource later = recovery_source(c, "count", soon_s);
   const Sentence late = say("{} after {}{}", median_late(c), its_end(c),
                             r.late_s.size() > 1 ? Words(" (median)") : Words(""));
   const Figure soon = whole(static_cast<double>(r.at_once()), back_source(c) - later);
@@ -1164,7 +1192,8 @@ constexpr std::array kAnswers = {
           "no disturbance, and requests succeed, but one in a thousand takes effect twice (bad), "
           "one "
           "in a hundred answers is degraded, a quarter of the latency is waiting for a connection "
-          "(bad from 1 s on), or they take 1.5 attempts each or more (bad from 5 on)"},
+          "or for the clients' own send rate (bad from 1 s on), or they take 1.5 attempts each or "
+          "more (bad from 5 on)"},
          not_all_well},
     Rule{{"all-well", kGood, true, "no disturbance, and none of these applies"}, well},
 };
@@ -1334,9 +1363,11 @@ Sentence loss_of(const GroupCase& c, bool during_is_said) {
   }
   if (id == "too-few-to-tell") {
     const Requests& r = c.made.during;
-    if (r.made < kFewest || c.made.before.made > 0 || r.success_share() >= kWell) {
-      return {};
-    }
+    // Beside a time before without failures some of them are a loss, if little can be told of it.
+    constexpr double kSome = 3;
+    const bool lost = c.made.before.made == 0 ||
+                      (r.made - r.succeeded >= kSome && c.made.before.success_share() >= kWell);
+    if (r.made < kFewest || !lost || r.success_share() >= kWell) return {};
     return loses(c, r, during_is_said ? Sentence() : say(" during {}", its_name(c)));
   }
   if (id == "unaffected" || id == "not-all-well") return flaw_of(c);

@@ -184,9 +184,17 @@ Found breaker_refused(const GroupCase& c) {
                   "first attempt", "first attempts"));
   const std::vector<EvidenceFigure> figures = {{"open_share", open},
                                                {"refused_first_attempts", first}};
+  // An instance whose breaker is open has nothing under way.
+  constexpr double kAttracted = 1.5;
+  const bool attracts = c.client.breaker.scope == BreakerScope::kHost && c.has_one_service() &&
+                        prefers_idle(c.service()) && first * n > kAttracted * open * c.requests();
+  const Sentence why =
+      attracts ? say(": {} prefers an instance whose breaker is open, where nothing is under way",
+                     Name{std::string(name(c.service().instances.balancing))})
+               : Sentence();
   const double ended = c.share_of_failures(Outcome::kBreakerOpen);
-  if (!fails_noticeably(c) || ended <= 0) return Finding{refused, figures};
-  return Finding{say("{}; {} of the requests that failed ended so", refused,
+  if (!fails_noticeably(c) || ended <= 0) return Finding{say("{}{}", refused, why), figures};
+  return Finding{say("{}{}; {} of the requests that failed ended so", refused, why,
                      share(ended, ended_of_failed(c, "breaker_denied_share"))),
                  figures};
 }
@@ -322,10 +330,51 @@ Found limiter_never_woke(const GroupCase& c) {
       {{"failed_attempts_share", failed}, {"throttled_share", throttled}}};
 }
 
+/// Requests that come to each client, as a multiple of what its limit on the send rate lets pass;
+/// 0: they do not come by themselves, or do not wait for that.
+double send_rate_load(const GroupCase& c) {
+  using enum ArrivalProcess;
+  const SendRateSpec& limit = c.client.send_rate;
+  const ArrivalProcess process = c.client.arrivals.process;
+  const bool come = process != kClosed && process != kOnce && process != kPoll;
+  const bool waits = limit.in_use() && limit.on_empty == SendRateOnEmpty::kWait;
+  if (!waits || !come || c.all.seconds <= 0) return 0;
+  return static_cast<double>(c.all.group.requests) / (c.all.seconds * c.client.count * limit.rate);
+}
+
+/// First attempts alone need more than the clients let themselves send.
+Found send_rate_below_demand(const GroupCase& c) {
+  constexpr double kDeviations = 2, kTenth = 0.1;
+  const double load = send_rate_load(c);
+  if (load < 1 + kDeviations / std::sqrt(std::max(1.0, c.requests()))) return std::nullopt;
+  const double wait_s = static_cast<double>(c.total.send_wait_ns) / 1e9 / c.requests();
+  const double latency_s = static_cast<double>(c.total.latency_m.sum_ns) / 1e9 / c.requests();
+  // Where the burst lasts longer than the run nothing waits.
+  if (wait_s <= 0 || wait_s < kTenth * latency_s) return std::nullopt;
+  const std::string path = scenario::path_of(c.client);
+  const FigureSource limit = key(path + ".send_rate.rate");
+  const FigureSource clients =
+      c.client.makes_calls()
+          ? key("service." + c.client.name.substr(0, c.client.name.find('.')) + ".instances")
+          : key(path + ".count");
+  const FigureSource source = per_second(c, "requests", "window") / (clients * limit);
+  const Words each = c.client.makes_calls() ? Words("of each instance")
+                     : c.client.count == 1  ? Words("of its client")
+                                            : Words("of each client");
+  return Finding{
+      say("{} need {} the send rate {}, {} a second: they wait {} on average before they "
+          "are sent",
+          c.client.makes_calls() ? Words("calls") : Words("requests"), times(load, source), each,
+          count(c.client.send_rate.rate, limit),
+          roughly(wait_s, weighted(c, "send_wait_mean", "requests") / metric(c, "requests"))),
+      {{"send_rate_load_ratio", load}, {"send_wait_s", wait_s}}};
+}
+
 Found limiter_held_back(const GroupCase& c) {
   constexpr double kMuch = 0.1;
   const bool adaptive = c.client.retry.rate_limit.enabled;
   if ((!adaptive && !c.client.send_rate.in_use()) || c.requests() == 0) return std::nullopt;
+  if (send_rate_below_demand(c)) return std::nullopt;  // which says as much
   const double wait_s = static_cast<double>(c.total.send_wait_ns) / 1e9 / c.requests();
   const double latency_s = static_cast<double>(c.total.latency_m.sum_ns) / 1e9 / c.requests();
   if (wait_s <= 0 || wait_s < kMuch * latency_s) return std::nullopt;
@@ -541,6 +590,10 @@ constexpr std::array kClientRules = {
     Rule{{"limiter-never-woke", kInfo, false,
           "adaptive mode, 5 % of the attempts fail, and none by throttling"},
          limiter_never_woke},
+    Rule{{"send-rate-below-demand", kBad, false,
+          "more requests come to the clients than their send rate permits, and wait for it for a "
+          "tenth of the latency or more"},
+         send_rate_below_demand},
     Rule{{"limiter-held-back", kInfo, false,
           "a tenth of the latency or more is waiting for send tokens"},
          limiter_held_back},

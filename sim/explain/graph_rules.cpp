@@ -52,6 +52,7 @@ enum class Ill : std::uint8_t {
   kLoss,
   kTurnsAway,
   kPool,
+  kSendRate,
   kTooLong,
 };
 
@@ -396,6 +397,19 @@ class CauseFinder {
     return std::max(0.0, f.busy_ns - calls_ns) / 1e9 / works_done(s, service);
   }
 
+  /// What first attempts have of the load of a service: of its own work; where it has none, of the
+  /// attempts that are sent there, each of which makes the same calls.
+  double first_part(std::size_t service, const GraphStretch& s) const {
+    const ServicePart& part = s.services[service];
+    if (part.own_s() > 0) return part.first_s / part.own_s();
+    double first = 0;
+    for (std::size_t g = 0; g < s.groups.size(); ++g) {
+      first += share_of_calls(g_.scenario.clients[g], service) *
+               number_of(s.groups[g].attempts - s.groups[g].retries);
+    }
+    return part_of(first, sent_to(service, s));
+  }
+
   bool turns_away(const GraphStretch& s, std::size_t service) const {
     const ServiceFlow& now = s.services[service].flow;
     const ServiceFlow none;
@@ -426,6 +440,18 @@ class CauseFinder {
   static double pool_wait_s(std::size_t group, const GraphStretch& s) {
     const ClientFlow& f = s.groups[group];
     return part_of(f.connection_waiting_ns / 1e9, number_of(f.requests));
+  }
+
+  /// The calls that are made, of those that their callers let themselves send; 0: no limit, or they
+  /// do not wait for it.
+  static double send_rate_load(const ClientSpec& spec, double requests, double seconds) {
+    const SendRateSpec& limit = spec.send_rate;
+    if (!limit.in_use() || limit.on_empty != SendRateOnEmpty::kWait || seconds <= 0) return 0;
+    return requests / (limit.rate * spec.count * seconds);
+  }
+  static double send_wait_s(std::size_t group, const GraphStretch& s) {
+    const ClientFlow& f = s.groups[group];
+    return part_of(f.limiter_waiting_ns / 1e9, number_of(f.requests));
   }
 
   /// Whether calls hold nearly all servers of a service, so that it makes no more of them.
@@ -510,7 +536,7 @@ class CauseFinder {
     const double longer_s = waits_s - (before_ ? wait_s(*before_, service) : 0);
     const double noticeable_s = kLongerShare * idle_time(service);
     const double its_load = load(s, service);
-    const double first_load = its_load * part_of(part.first_s, part.own_s());
+    const double first_load = its_load * first_part(service, s);
     const bool refuses = turns_away(s, service);
     const bool has_less = has_less_room(s, service);
     // Callers whose servers are all held send no more than it can do, and it waits as before.
@@ -569,6 +595,12 @@ class CauseFinder {
       Reason& r = add(Ill::kPool, pooled);
       r.by_fault_below = pool_load(g, s, true) < kLeavesNoRoom;
       r.held_back = is_held(service, s);
+    }
+    for (const std::size_t g : groups) {
+      const double sent =
+          send_rate_load(g_.scenario.clients[g], number_of(s.groups[g].requests), s.seconds);
+      if (sent < kLeavesNoRoom || send_wait_s(g, s) < noticeable_s) continue;
+      add(Ill::kSendRate, sent).held_back = is_held(service, s);
     }
     if (full) return found;
     const double usual_s = before_ && number_of(then.completions) >= kMinAttempts
@@ -784,6 +816,7 @@ FigureSource per_arrival(const GroupCase& c, std::size_t service, const Reason& 
 }
 
 Sentence words_of(const GroupCase& c, std::size_t service, const Reason& r) {
+  constexpr double kAllOfIt = 1.05;
   const Sentence when = when_of(c, r);
   const Words most = up_to(r);
   const std::string& name = c.scenario.services[service].name;
@@ -829,6 +862,11 @@ Sentence words_of(const GroupCase& c, std::size_t service, const Reason& r) {
                  r.by_fault_below ? Words("calls that take so long") : Words("its calls"), when,
                  r.held_back ? Words("at least ") : Words(""),
                  times(r.size, not_in_files(kByScenario)));
+    case Ill::kSendRate:
+      return say("has too low a send rate for its calls{}: they need {}{}", when,
+                 r.held_back ? Words("at least ") : Words(""),
+                 r.size < kAllOfIt ? say("{} of it", claim("all", not_in_files(kByScenario)))
+                                   : say("{} as much", times(r.size, not_in_files(kByScenario))));
     case Ill::kTooLong:
       return say("takes longer than its callers wait{}: {} as long, without any waiting", when,
                  times(r.size, not_in_files(kByScenario)));
@@ -865,6 +903,8 @@ Sentence short_words_of(const Reason& r) {
       return Words("turns attempts away");
     case Ill::kPool:
       return Words("has too few connections for its calls");
+    case Ill::kSendRate:
+      return Words("has too low a send rate for its calls");
     case Ill::kTooLong:
       return Words("takes longer than its callers wait");
   }
@@ -872,10 +912,11 @@ Sentence short_words_of(const Reason& r) {
 }
 
 std::string_view figure_name(Ill ill) {
-  constexpr std::string_view kNames[] = {"unreachable_share", "silent_share",     "blocked_share",
-                                         "load_ratio",        "own_errors_share", "throttled_share",
-                                         "own_time_ratio",    "farther_s",        "loss_share",
-                                         "rejected_share",    "pool_load_ratio",  "too_long_ratio"};
+  constexpr std::string_view kNames[] = {
+      "unreachable_share", "silent_share",    "blocked_share",   "load_ratio",
+      "own_errors_share",  "throttled_share", "own_time_ratio",  "farther_s",
+      "loss_share",        "rejected_share",  "pool_load_ratio", "send_rate_load_ratio",
+      "too_long_ratio"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(Ill::kTooLong) + 1);
   return kNames[static_cast<std::size_t>(ill)];
 }

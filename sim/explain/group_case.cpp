@@ -43,19 +43,23 @@ bool sheds_by_priority(const ServiceSpec& service) {
          !service.concurrency.partitions.empty();
 }
 
+double at_once_s(const Scenario& scenario) {
+  constexpr double kNothing = 1;
+  return std::min(scenario.recovery.window.in_seconds(), kNothing);
+}
+
 double least_work_above_capacity(const Capacity& capacity, double offered_s) {
   constexpr double kFew = 20;
-  return offered_s >= kFew * capacity.service_time_s
-             ? offered_s
-             : sure_work_above_capacity(capacity, offered_s);
+  return offered_s >= kFew * capacity.server_time_s ? offered_s
+                                                    : sure_work_above_capacity(capacity, offered_s);
 }
 
 double sure_work_above_capacity(const Capacity& capacity, double offered_s) {
   constexpr double kDeviations = 2;
-  const double room = offered_s / capacity.service_time_s;
+  const double room = offered_s / capacity.server_time_s;
   // The least n with n - 2 sqrt(n) >= room.
   const double root = kDeviations / 2 + std::sqrt(kDeviations * kDeviations / 4 + room);
-  return root * root * capacity.service_time_s;
+  return root * root * capacity.server_time_s;
 }
 
 namespace {
@@ -184,8 +188,10 @@ class CaseBuilder {
       k.service_time_s =
           std::min(k.service_time_s, flow::service_seconds_at(c_.scenario, c_.client, called));
     }
+    const flow::ServiceDemand& demand = demand_.services[c_.client.service];
+    k.server_time_s = k.service_time_s + (demand.held_time - demand.own_time);
     k.limited = c_.has_one_service() && s.servers != ServiceSpec::kUnlimited &&
-                k.service_time_s > 0 && s.model == ServiceModelKind::kQueue;
+                k.server_time_s > 0 && s.model == ServiceModelKind::kQueue;
     const double most = s.autoscaling.target > 0 ? static_cast<double>(s.autoscaling.max) : 0;
     k.servers = k.limited ? std::max(most, static_cast<double>(s.servers) * s.instances.count) : 0;
     for (const DisturbedStretch& d : c_.disturbed_stretches) k.left = std::min(k.left, d.left);

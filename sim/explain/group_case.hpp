@@ -134,6 +134,10 @@ struct Disturbances {
   double first_start_s = 0, last_end_s = 0;
 };
 
+/// Up to which time after the end of a disturbance a recovery is called one at once, s: the time
+/// that goodput is averaged over, but no more than a reader takes for nothing.
+double at_once_s(const Scenario& scenario);
+
 /// How the replications fared after the last disturbance.
 struct Recoveries {
   std::size_t back = 0;        ///< replications in which the group recovered, and
@@ -153,7 +157,7 @@ struct Recoveries {
 
   /// One that recovered, so long after the end.
   void add_late(double seconds, const Scenario& scenario) {
-    if (seconds > scenario.recovery.window.in_seconds()) late_s.push_back(seconds);
+    if (seconds > at_once_s(scenario)) late_s.push_back(seconds);
   }
   std::size_t runs() const { return back + few + gone + unknown; }
   std::size_t down() const { return gone + unknown; }
@@ -192,8 +196,10 @@ struct Occurrence {
 struct Capacity {
   bool limited = false;  ///< it has a number of servers, its work is known, and it is the only one
   double servers = 0;    ///< with autoscaling the most that there may be
-  double service_time_s = 0;   ///< mean over its attempts
-  double left = 1;             ///< smallest share of the capacity that faults leave
+  double service_time_s = 0;  ///< mean over its attempts
+  double server_time_s =
+      0;            ///< the same with the calls that its server waits for, if those are idle
+  double left = 1;  ///< smallest share of the capacity that faults leave
   double full_queue_s = 0;     ///< work of a full queue at full capacity; infinite: no bound
   double largest_queue_s = 0;  ///< work of the longest queue that there was, at full capacity
   double least_attempt_s = 0;  ///< an attempt that waits for nothing, at the fastest service

@@ -55,6 +55,13 @@ bool succeeds_as_usual(const GroupCase& c) {
   return answer->id == "all-well" || answer->id == "not-all-well" || answer->id == "unaffected";
 }
 
+/// Whether what it loses may be chance.
+bool has_too_few_requests(const GroupCase& c) {
+  Severity severity = Severity::kGood;
+  const VerdictRule* const answer = answer_of(c, severity);
+  return answer != nullptr && answer->id == "too-few-to-tell";
+}
+
 bool is_told_once(const GroupCase& c, const Culprit& culprit) {
   return c.disturbances.count == 1 && culprit.when->kind == PhaseKind::kDuring;
 }
@@ -103,7 +110,7 @@ std::vector<Line> lines_of(const std::vector<const GroupCase*>& groups) {
     stop_point();
     constexpr std::size_t kMost = 3;
     std::vector<Culprit> found = culprits_for(*c);
-    if (found.size() != 1 && succeeds_as_usual(*c)) continue;
+    if (found.size() != 1 && (succeeds_as_usual(*c) || has_too_few_requests(*c))) continue;
     if (found.size() > kMost) found.clear();
     const auto known = std::ranges::find_if(lines, [&](const Line& line) {
       return std::ranges::equal(line.culprits, found, {}, &Culprit::service, &Culprit::service);

@@ -48,6 +48,11 @@ bool is_served_first(const GroupCase& c) {
   });
 }
 
+bool prefers_idle(const ServiceSpec& service) {
+  const Balancing b = service.instances.balancing;
+  return b != Balancing::kRoundRobin && b != Balancing::kRandom;
+}
+
 /// The time in which nothing is wrong.
 std::string_view calm_window(const GroupCase& c) { return c.disturbed() ? "before" : "window"; }
 
@@ -169,7 +174,7 @@ Found overload_by_disturbance(const GroupCase& c) {
       all.begin(), all.end(),
       [&](const auto& a, const auto& b) { return load_in(c, a) < load_in(c, b); });
   const double load = load_in(c, worst);
-  const double attempts = worst.first_work_s / c.capacity.service_time_s;
+  const double attempts = worst.first_work_s / c.capacity.server_time_s;
   if (attempts < kEnoughAttempts || load * (1 - kDeviations / std::sqrt(attempts)) <= 1 ||
       c.load(c.before.first_work_s, c.before.seconds) >= 1) {
     return std::nullopt;
@@ -240,12 +245,6 @@ Found cut_off(const GroupCase& c, bool FaultSpec::*how, Words one, Words many, W
                           most == 1 ? one : many);
   return Finding{say("during {} {}: {}", names_of(c, such), who, effect),
                  {{"instances_share", static_cast<double>(most) / count}}};
-}
-
-/// Who prefers instances that answer, or refuse, sooner than others.
-bool prefers_idle(const ServiceSpec& service) {
-  const Balancing b = service.instances.balancing;
-  return b != Balancing::kRoundRobin && b != Balancing::kRandom;
 }
 
 Found unreachable(const GroupCase& c) {
@@ -675,7 +674,7 @@ Found herd_is_too_much(const GroupCase& c) {
   if (!is_herd(c) || !c.capacity.limited || c.runs == 0 || !has_trouble(c)) return std::nullopt;
   const double requests = c.requests() / static_cast<double>(c.runs);
   const double spread_s = c.client.arrivals.spread.in_seconds();
-  const double work_s = requests * c.capacity.service_time_s / c.capacity.servers;
+  const double work_s = requests * c.capacity.server_time_s / c.capacity.servers;
   if (requests < kFewestInHerd || work_s < kMuch * std::max(spread_s, c.capacity.patience_s)) {
     return std::nullopt;
   }
@@ -704,6 +703,27 @@ Found begins_small(const GroupCase& c) {
                      counted(whole(servers, servers_source(c)), "server", "servers"),
                      count(needed, not_in_files(kWork))),
                  {{"servers", servers}, {"servers_needed", needed}}};
+}
+
+/// Autoscaling that has added too few servers for what comes during a disturbance, or too late.
+Found scales_too_late(const GroupCase& c) {
+  constexpr double kTooFew = 1.05;
+  if (!c.disturbed() || !c.capacity.limited || c.service().autoscaling.target <= 0 ||
+      c.during.seconds <= 0 || !has_trouble(c)) {
+    return std::nullopt;
+  }
+  const double needed = c.during.first_work_s / c.during.seconds;
+  const double servers = c.during.service.servers_ns / 1e9 / c.during.seconds;
+  if (servers <= 0 || needed < kTooFew * servers || needed >= c.capacity.servers) {
+    return std::nullopt;
+  }
+  return Finding{
+      say("during {} first attempts alone keep {} busy; autoscaling had {} on average, of {} at "
+          "most",
+          its_name(c), counted(count(needed, not_in_files(kWork)), "server", "servers"),
+          count(servers, served(c, "servers", "during", "mean")),
+          whole(c.capacity.servers, key("service." + c.service().name + ".autoscaling.max"))),
+      {{"servers", servers}, {"servers_needed", needed}}};
 }
 
 /// What refusals ask of the servers, those of a full queue and of a throttle.
@@ -1017,7 +1037,8 @@ Found slow_or_far(const GroupCase& c) {
 Found bursts(const GroupCase& c) {
   const Occurrence& o = c.first_above_capacity;
   if (c.runs == 0 || !o.in_most_of(c.runs) || o.seconds < std::max(1.0, 2 * c.bin_s) ||
-      !has_trouble(c) || overload_without_retries(c)) {
+      !has_trouble(c) || overload_without_retries(c) ||
+      c.load(c.before.first_work_s, c.before.seconds) >= 1) {
     return std::nullopt;
   }
   return Finding{say("in bursts, for {} altogether, first attempts alone need {} the capacity",
@@ -1125,6 +1146,10 @@ constexpr std::array kOverloadRules = {
           "the answer is not good, and first attempts ask for more servers than autoscaling begins "
           "with"},
          begins_small},
+    Rule{{"autoscaling-is-late", kInfo, false,
+          "the answer is not good, and during the disturbance first attempts ask for more servers "
+          "than autoscaling has by then, and for fewer than it may have"},
+         scales_too_late},
     Rule{{"refusals-take-servers", kBad, false,
           "refusals that cost server time (reject_cost) ask for a fifth of it or more"},
          refusals_take_servers},

@@ -44,6 +44,8 @@ std::string fate_of(const GroupCase& c, const Verdict& answer);
 
 /// Whether others wait, or are turned away, so that this group is not.
 bool is_served_first(const GroupCase& c);
+/// Whether the balancer of a service prefers instances that answer, or refuse, sooner than others.
+bool prefers_idle(const ServiceSpec& service);
 /// That first attempts alone need the capacity or more.
 std::optional<Finding> overload_without_retries(const GroupCase& c);
 

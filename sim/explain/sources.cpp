@@ -63,6 +63,13 @@ FigureSource flow(const GroupCase& c, std::string_view column, std::string_view 
   return until_back(c, std::move(source));
 }
 
+FigureSource per_second(const GroupCase& c, std::string_view column, std::string_view window) {
+  FigureSource bins = flow(c, column, window);
+  if (bins.kind != FigureSource::Kind::kCells) return bins;
+  bins.over = "count";
+  return flow(c, column, window) / (std::move(bins) * key("interval"));
+}
+
 FigureSource served(const GroupCase& c, std::string_view column, std::string_view window,
                     std::string_view over) {
   FigureSource source = cells("service.csv", column, "");

@@ -25,6 +25,8 @@ FigureSource metric(const GroupCase& c, std::string_view name, std::string_view 
 FigureSource weighted(const GroupCase& c, std::string_view name, std::string_view weight);
 /// A column of timeseries.csv in a window of the group: before, during, trouble, after, window.
 FigureSource flow(const GroupCase& c, std::string_view column, std::string_view window);
+/// What a column of timeseries.csv comes to per second in the bins of a window.
+FigureSource per_second(const GroupCase& c, std::string_view column, std::string_view window);
 /// A column of service.csv of the services that the group calls, together.
 FigureSource served(const GroupCase& c, std::string_view column, std::string_view window,
                     std::string_view over = "sum");

@@ -1479,4 +1479,151 @@ retry = { mode = "none" }
   CHECK_THAT(said, Catch::StartsWith("api is out of capacity: "));
 }
 
+TEST_CASE("a service without work of its own has a load of first attempts, too") {
+  // Its two servers wait 20 ms for each of 130 calls a second: 1.3 times what they can.
+  const auto front = [](int servers, const std::string& fault) {
+    return R"(
+name = "front"
+duration = "40s"
+replications = 2
+[service.front]
+servers = )" +
+           std::to_string(servers) +
+           R"(
+service_time = "0s"
+queue = { capacity = 50 }
+[service.front.calls.db]
+retry = { mode = "none" }
+[service.db]
+servers = 40
+service_time = "20ms"
+)" + fault +
+           R"(
+[client.web]
+calls = "front"
+count = 20
+arrivals = { process = "poisson", total_rate = 130 }
+attempt_timeout = "1s"
+retry = { mode = "custom", max_attempts = 3, backoff = { base = "10ms" } }
+)";
+  };
+  const std::string full = front(2, "");
+  CHECK_THAT(said_of("all", full), says("front is out of capacity: web loses"));
+  CHECK_THAT(said_of("web", full), says("(first attempts alone 1.3 times)"));
+  CHECK_THAT(said_of("web", full), says("first attempts alone need 1.3 times the capacity"));
+  // Calls of 100 ms hold four servers for longer than there is; with calls of 20 ms first attempts
+  // would need 65 % of them.
+  const std::string slow = front(
+      4, "[fault.slow]\nservice = \"db\"\nstart = \"15s\"\nduration = \"10s\"\nspeed = 0.2\n");
+  CHECK_THAT(said_of("web", slow), !says("first attempts alone 0 %"));
+}
+
+TEST_CASE("a caller that lets itself send too few calls is the cause") {
+  // 95 calls a second for a send rate of 80.
+  const auto orders = [](int rate) {
+    return R"(
+name = "orders"
+duration = "60s"
+replications = 2
+[service.orders]
+servers = 50
+service_time = "5ms"
+[service.orders.calls.partner]
+send_rate = { rate = )" +
+           std::to_string(rate) +
+           R"(, burst = 20, on_empty = "wait" }
+retry = { mode = "none" }
+[service.partner]
+servers = "unlimited"
+service_time = "80ms"
+[client.shop]
+calls = "orders"
+arrivals = { process = "poisson", total_rate = 95 }
+attempt_timeout = "2s"
+retry = { mode = "none" }
+)";
+  };
+  CHECK_THAT(said_of("all", orders(80)),
+             says("orders has too low a send rate for its calls: shop"));
+  CHECK_THAT(said_of("shop", orders(80)), says("they need at least all of it"));
+  CHECK_THAT(said_of("orders.partner", orders(80)),
+             says("not all is well") && says("before they are sent"));
+  CHECK_THAT(said_of("", orders(140)), !says("send rate"));
+}
+
+TEST_CASE("where hosts with open breakers are preferred, that is said") {
+  // The calls that a breaker refuses are not under way, so least connections names its host again.
+  const auto hosts = [](const std::string& balancing) {
+    return R"(
+name = "hosts"
+duration = "60s"
+replications = 2
+[service.api]
+servers = 10
+instances = 4
+balancing = ")" +
+           balancing +
+           R"("
+service_time = "20ms"
+[fault.sick]
+start = "20s"
+duration = "20s"
+instance = 1
+errors = { internal = 0.8 }
+[client.web]
+count = 20
+arrivals = { process = "poisson", total_rate = 900 }
+breaker = { preset = "resilience4j", scope = "host", open = "10s" }
+retry = { mode = "none" }
+)";
+  };
+  const std::string words = "prefers an instance whose breaker is open";
+  CHECK_THAT(said_of("web", hosts("least-connections")), says("least-connections " + words));
+  CHECK_THAT(said_of("web", hosts("round-robin")), !says(words));
+}
+
+TEST_CASE("clients of a loop that are only slower ask for less") {
+  // Ten clients keep two servers of 10 ms busy, some 200/s; a tenth of the speed is 20 a second.
+  const std::string text = R"(
+name = "loop"
+duration = "60s"
+replications = 2
+recovery = { hold = "5s" }
+[service.db]
+servers = 2
+service_time = "10ms"
+[fault.slow]
+start = "20s"
+duration = "10s"
+speed = 0.1
+[client.worker]
+count = 10
+arrivals = { process = "closed", think_time = { distribution = "exponential", mean = "20ms" } }
+retry = { mode = "none" }
+)";
+  CHECK_THAT(said_of("worker", text), says("requests a second succeed during the fault, 2"));
+}
+
+TEST_CASE("what is too much all the time is no burst to a herd beside it") {
+  // 120/s for 100/s; four more requests come together.
+  const std::string text = R"(
+name = "beside"
+duration = "40s"
+replications = 2
+[service.api]
+servers = 2
+service_time = "20ms"
+queue = { capacity = 100 }
+[client.web]
+arrivals = { process = "poisson", total_rate = 120 }
+retry = { mode = "none" }
+[client.batch]
+count = 4
+arrivals = { process = "once", start = "10s" }
+retry = { mode = "none" }
+)";
+  CHECK_THAT(said_of("web", text), says("first attempts alone need 1.2 times the capacity"));
+  CHECK_THAT(said_of("batch", text), !says("in bursts"));
+}
+
 }  // namespace retrysim
