@@ -71,77 +71,241 @@ std::string above_words(const UncertainKey& key, const UncertainSplit& split) {
 
 std::string rounded_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
-std::string often(const UncertainSide& side) {
-  if (side.good == 0) return "never";
-  if (side.good == side.of) return "always";
-  const double share = static_cast<double>(side.good) / static_cast<double>(side.of);
-  constexpr double kRoundedAway = 0.005;
-  if (share < kRoundedAway) return "hardly ever";
-  if (share > 1 - kRoundedAway) return "nearly always";
-  return rounded_percent(share);
+double part_of(std::size_t good, std::size_t of) {
+  return static_cast<double>(good) / static_cast<double>(of);
 }
 
 // --- Sentences -----------------------------------------------------------------------------------
 
-std::string_view what_it_does(const UncertainStudy& study) {
-  return study.answer.question == UncertainQuestion::kRecovers ? "recovers" : "keeps up";
+// Where figures of sentences are counted, as result.json has it (sim/explain/README.md).
+
+Json number_source(double value) { return {{"number", value}}; }
+Json formula(std::string_view sign, Json a, Json b) {
+  return {{"formula", sign}, {"of", Json::array({std::move(a), std::move(b)})}};
 }
 
-std::string what_decides(const UncertainStudy& study) {
+/// What the column "outcome" says of a draw.
+std::string_view outcome_words(UncertainQuestion question, std::optional<bool> good) {
+  if (!good) return "not known";
+  if (question == UncertainQuestion::kRecovers) return *good ? "recovers" : "does not recover";
+  return *good ? "keeps up" : "does not keep up";
+}
+
+/// Draws with this outcome; all of them, if there is none.
+Json draws_source(std::string_view outcome = {}) {
+  Json source = {{"file", "uncertain.csv"}, {"column", "outcome"}, {"over", "count"}};
+  if (!outcome.empty()) source["is"] = outcome;
+  return source;
+}
+
+/// A side of a split, in the sources of what is counted there.
+struct SideOf {
+  std::string_view path;
+  std::string_view limit;  ///< "at_most", "at_least"
+  double end;
+
+  Json within(Json source) const {
+    source["where"] = path;
+    source[limit] = end;
+    return source;
+  }
+  /// The value on this side that is nearest to the other one.
+  Json end_source() const {
+    return within({{"file", "uncertain.csv"},
+                   {"column", path},
+                   {"over", limit == "at_most" ? "max" : "min"}});
+  }
+};
+
+constexpr std::string_view kOwnRuns =
+    "replications with the scenario's own values, of which there is no file";
+constexpr std::string_view kIllBefore = "goodput of the draws before anything goes wrong";
+
+/// A sentence and its figures.
+struct ToldSentence {
   std::string text;
-  for (const std::size_t place : study.answer.deciding) {
-    const UncertainSplit& split = study.answer.splits[place];
-    const UncertainKey& key = study.plan.keys[split.key];
-    text += fmt::format("{}{} ({}: {}; {}: {})", text.empty() ? "" : " and on ",
-                        words_of_key(study.plan.base.scenario, key.path), below_words(key, split),
-                        often(split.below), above_words(key, split), often(split.above));
-  }
-  return text;
-}
+  Json figures = Json::array();
 
-std::string first_sentence(const UncertainStudy& study) {
-  const UncertainAnswer& a = study.answer;
-  const std::string_view does_so =
-      a.question == UncertainQuestion::kRecovers ? "Recovers" : "Keeps up";
-  if (a.judged == 0) return "None of the draws ran long enough to tell whether it recovers.";
-  const std::string range =
-      fmt::format("{} to {}", rounded_percent(a.low), rounded_percent(a.high));
-  if (a.hits == a.judged || a.hits == 0) {
-    return fmt::format("{} in {} from the intervals: in {} of what they allow.", does_so,
-                       scenario::said_part(a.hits, a.judged, "draw"), range);
+  /// Adds words.
+  ToldSentence& operator<<(std::string_view words) {
+    text += words;
+    return *this;
   }
-  const std::string decides = what_decides(study);
-  return fmt::format(
-      "{} in {} of what the intervals allow ({}){}.", does_so, rounded_percent(*a.share()), range,
-      decides.empty() ? "; no key decides that by itself" : "; it depends on " + decides);
+  /// Adds a figure.
+  ToldSentence& say(std::string_view said, double value, Json source) {
+    text += said;
+    figures.push_back({{"said", said}, {"value", value}, {"source", std::move(source)}});
+    return *this;
+  }
+  /// "12 of 60 draws".
+  ToldSentence& part(std::size_t some, Json source, std::size_t all, Json of_all,
+                     std::string_view noun) {
+    const std::string things = scenario::said_things(all, noun);
+    const std::size_t number = things.find(' ');
+    say(fmt::format("{}", some), static_cast<double>(some), std::move(source)) << " of ";
+    say(things.substr(0, number), static_cast<double>(all), std::move(of_all));
+    return *this << things.substr(number);
+  }
+};
+
+class Teller {
+ public:
+  explicit Teller(const UncertainStudy& study) : study_(study), a_(study.answer) {}
+
+  std::vector<ToldSentence> all() const {
+    std::vector<ToldSentence> told = {first()};
+    if (study_.own_judged > 0) {
+      ToldSentence& s = told.emplace_back();
+      s << "With the scenario's own values it " << does() << " in ";
+      s.part(study_.own_hits, unknown(kOwnRuns), study_.own_judged, unknown(kOwnRuns), "run")
+          << ".";
+    }
+    if (a_.question == UncertainQuestion::kKeepsUp) {
+      ToldSentence& s = told.emplace_back();
+      const double share = study_.plan.base.scenario.recovery.share;
+      s << "Nothing goes wrong in this scenario: it keeps up where the success rate is at least ";
+      s.say(rounded_percent(share), share, {{"key", "recovery.share"}})
+          << " of that with its own values.";
+    }
+    if (a_.ill_before > 0) {
+      ToldSentence& s = told.emplace_back();
+      s << "In ";
+      s.part(a_.ill_before, unknown(kIllBefore), a_.good.size(), draws_source(), "draw")
+          << " fewer requests succeed even before anything goes wrong; they count as not "
+             "recovered.";
+    }
+    if (const std::size_t unjudged = a_.good.size() - a_.judged; unjudged > 0 && a_.judged > 0) {
+      ToldSentence& s = told.emplace_back();
+      s.part(unjudged, draws_source(words({})), a_.good.size(), draws_source(), "draw")
+          << " ran too short to tell.";
+    }
+    return told;
+  }
+
+ private:
+  static Json unknown(std::string_view why) { return {{"not_in_files", why}}; }
+  std::string_view words(std::optional<bool> good) const {
+    return outcome_words(a_.question, good);
+  }
+  std::string_view does() const { return words(true); }
+  Json good_source() const { return draws_source(words(true)); }
+  Json judged_source() const { return formula("+", good_source(), draws_source(words(false))); }
+
+  /// An end of Wilson's interval: (p + z2 / 2n +- sqrt(z2 (p (1 - p) + z2 / 4n) / n)) / (1 + z2 /
+  /// n)
+  Json wilson_source(std::string_view sign) const {
+    constexpr double kZ2 = 1.959963984540054 * 1.959963984540054;
+    const Json n = judged_source(), p = formula("/", good_source(), n);
+    const Json spread = formula("+", formula("*", p, formula("-", number_source(1), p)),
+                                formula("/", number_source(kZ2 / 4), n));
+    const Json root =
+        formula("^", formula("/", formula("*", number_source(kZ2), spread), n), number_source(0.5));
+    const Json middle = formula("+", p, formula("/", number_source(kZ2 / 2), n));
+    return formula("/", formula(sign, middle, root),
+                   formula("+", number_source(1), formula("/", number_source(kZ2), n)));
+  }
+
+  void range(ToldSentence& s) const {
+    s.say(rounded_percent(a_.low), a_.low, wilson_source("-")) << " to ";
+    s.say(rounded_percent(a_.high), a_.high, wilson_source("+"));
+  }
+
+  /// "9 or fewer", "below 51 ms": the value between the sides.
+  static void below(ToldSentence& s, const UncertainKey& key, const UncertainSplit& split) {
+    bound(s, key, split, "below ", " or fewer", split.below.end, true);
+  }
+  static void above(ToldSentence& s, const UncertainKey& key, const UncertainSplit& split) {
+    bound(s, key, split, "above ", " or more", split.above.end, false);
+  }
+  static void bound(ToldSentence& s, const UncertainKey& key, const UncertainSplit& split,
+                    std::string_view before, std::string_view behind, double end, bool is_below) {
+    const Json low = SideOf{key.path, "at_most", split.below.end}.end_source();
+    const Json high = SideOf{key.path, "at_least", split.above.end}.end_source();
+    if (key.is_whole) {
+      s.say(fmt::format("{:.0f}", end), end, is_below ? low : high) << behind;
+    } else {
+      s << before;
+      s.say(value_words(key, middle_of(split), 3), middle_of(split),
+            formula("/", formula("+", low, high), number_source(2)));
+    }
+  }
+
+  /// How often draws on a side do so: "15 %", "never".
+  void often(ToldSentence& s, const SideOf& side, const UncertainSide& draws) const {
+    const Json good = side.within(good_source());
+    const Json share =
+        formula("/", good, formula("+", good, side.within(draws_source(words(false)))));
+    const auto claim = [&](std::string_view what, std::string_view sign, double limit) {
+      s.say(what, 1, formula(sign, share, number_source(limit)));
+    };
+    const double is = part_of(draws.good, draws.of);
+    constexpr double kRoundedAway = 0.005;
+    if (draws.good == 0) return claim("never", "==", 0);
+    if (draws.good == draws.of) return claim("always", "==", 1);
+    if (is < kRoundedAway) return claim("hardly ever", "<=", kRoundedAway);
+    if (is > 1 - kRoundedAway) return claim("nearly always", ">=", 1 - kRoundedAway);
+    s.say(rounded_percent(is), is, share);
+  }
+
+  void what_decides(ToldSentence& s) const {
+    bool first = true;
+    for (const std::size_t place : a_.deciding) {
+      const UncertainSplit& split = a_.splits[place];
+      const UncertainKey& key = study_.plan.keys[split.key];
+      s << (first ? "" : " and on ") << words_of_key(study_.plan.base.scenario, key.path) << " (";
+      below(s, key, split);
+      s << ": ";
+      often(s, {key.path, "at_most", split.below.end}, split.below);
+      s << "; ";
+      above(s, key, split);
+      s << ": ";
+      often(s, {key.path, "at_least", split.above.end}, split.above);
+      s << ")";
+      first = false;
+    }
+  }
+
+  ToldSentence first() const {
+    ToldSentence s;
+    if (a_.judged == 0) {
+      s.say("None of the draws", 1, formula("==", judged_source(), number_source(0)))
+          << " ran long enough to tell whether it recovers.";
+      return s;
+    }
+    s << (a_.question == UncertainQuestion::kRecovers ? "Recovers" : "Keeps up") << " in ";
+    if (a_.hits == a_.judged || a_.hits == 0) {
+      s.part(a_.hits, good_source(), a_.judged, judged_source(), "draw")
+          << " from the intervals: in ";
+      range(s);
+      s << " of what they allow.";
+      return s;
+    }
+    s.say(rounded_percent(*a_.share()), *a_.share(), formula("/", good_source(), judged_source()))
+        << " of what the intervals allow (";
+    range(s);
+    s << ")" << (a_.deciding.empty() ? "; no key decides that by itself" : "; it depends on ");
+    what_decides(s);
+    s << ".";
+    return s;
+  }
+
+  const UncertainStudy& study_;
+  const UncertainAnswer& a_;
+};
+
+Json told_json(const std::vector<ToldSentence>& told) {
+  Json all = Json::array();
+  for (const ToldSentence& s : told) {
+    all.push_back({{"sentence", s.text}, {"figures", s.figures}});
+  }
+  return all;
 }
 
 }  // namespace
 
 std::vector<std::string> uncertain_sentences(const UncertainStudy& study) {
-  const UncertainAnswer& a = study.answer;
-  std::vector<std::string> sentences = {first_sentence(study)};
-  if (study.own_judged > 0) {
-    sentences.push_back(fmt::format("With the scenario's own values it {} in {}.",
-                                    what_it_does(study),
-                                    scenario::said_part(study.own_hits, study.own_judged, "run")));
-  }
-  if (a.question == UncertainQuestion::kKeepsUp) {
-    sentences.push_back(fmt::format(
-        "Nothing goes wrong in this scenario: it keeps up where the success rate is at least "
-        "{} of that with its own values.",
-        rounded_percent(study.plan.base.scenario.recovery.share)));
-  }
-  if (a.ill_before > 0) {
-    sentences.push_back(fmt::format(
-        "In {} fewer requests succeed even before anything goes wrong; they count as not "
-        "recovered.",
-        scenario::said_part(a.ill_before, a.good.size(), "draw")));
-  }
-  if (const std::size_t unknown = a.good.size() - a.judged; unknown > 0 && a.judged > 0) {
-    sentences.push_back(fmt::format("{} ran too short to tell.",
-                                    scenario::said_part(unknown, a.good.size(), "draw")));
-  }
+  std::vector<std::string> sentences;
+  for (ToldSentence& s : Teller(study).all()) sentences.push_back(std::move(s.text));
   return sentences;
 }
 
@@ -165,6 +329,10 @@ std::vector<UncertainRow> uncertain_rows(const UncertainStudy& study) {
   std::vector<UncertainRow> rows;
   for (std::size_t k = 0; k < study.plan.keys.size(); ++k) rows.push_back({study, k});
   return rows;
+}
+
+std::string_view what_it_does(const UncertainStudy& study) {
+  return outcome_words(study.answer.question, true);
 }
 
 std::string decides_words(const UncertainRow& row) {
@@ -298,12 +466,7 @@ struct DrawRow {
   std::size_t number;
 
   std::string outcome() const {
-    const auto good = study.answer.good[number];
-    if (!good) return "not known";
-    if (study.answer.question == UncertainQuestion::kRecovers) {
-      return *good ? "recovers" : "does not recover";
-    }
-    return *good ? "keeps up" : "does not keep up";
+    return std::string(outcome_words(study.answer.question, study.answer.good[number]));
   }
 };
 
@@ -366,6 +529,7 @@ Document uncertain_document(const UncertainStudy& study) {
             {"keys", uncertain_keys_json(study)},
             {"figures", figures_json(study)}});
   d.member("sentences", sentences);
+  d.member("told", told_json(Teller(study).all()));
   d.scenario_members(base);
   d.tables(uncertain_tables(study));
   d.scenario_file(base);

@@ -73,6 +73,8 @@ NOT_IN_FILES = {
     "calls of several groups together": {"layers-multiply"},
     "servers' busy time without that of calls": {"cause-in-graph"},
     "servers' busy time beyond the service's own work": {"cause-in-graph"},
+    "replications with the scenario's own values, of which there is no file": {"uncertain"},
+    "goodput of the draws before anything goes wrong": {"uncertain"},
 }
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
@@ -99,15 +101,17 @@ SAID_UNITS = {"%": 0.01, "times": 1.0, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "minut
               "hours": 3600.0, "": 1.0}
 
 
-def says(text, value):
-    """Whether the words give the value, to two digits at least; claims have none."""
+def says(text, value, whole_percent=False):
+    """Whether the words give the value, to two digits at least, or as a whole percentage; claims
+    have none."""
     number = re.fullmatch(r"(less than |more than |)([0-9.]+) ?([a-zµ%]*)", text)
     if not number:
         return True
     said = float(number[2]) * SAID_UNITS[number[3]]
     if number[1]:
         return value < said if number[1].startswith("less") else value > said
-    return abs(said - value) <= 0.06 * abs(value) + 1e-12
+    rounding = 0.005 if whole_percent and number[3] == "%" else 0.0
+    return abs(said - value) <= max(0.06 * abs(value), rounding) + 1e-12
 
 
 class Files:
@@ -136,11 +140,11 @@ class Files:
 
 
 class Recomputed:
-    """The figures of one variant of a result."""
+    """The figures of one variant of a result, or of the draws of an uncertain one."""
 
     def __init__(self, folder):
         self.result = json.loads((Path(folder) / "result.json").read_text(encoding="utf-8"))
-        self.variant = self.result["variants"][0]
+        self.variant = self.result["variants"][0] if "variants" in self.result else self.result
         self.files = Files(folder)
         self.all_disturbances = [d for d in self.variant["disturbances"]
                                  if d["start_s"] < self.variant["window_end_s"]]
@@ -220,6 +224,9 @@ class Recomputed:
     def cells(self, source):
         """The values, each with its replication if it has one."""
         file, column = source["file"], source["column"]
+        if file == "uncertain.csv":
+            return [(row["replication"], row[column])
+                    for row in self.files.rows(file, None) if self.is_drawn(source, row)]
         name = source.get("client", source.get("service"))
         if file == "replications.csv":
             values = {}
@@ -256,6 +263,14 @@ class Recomputed:
             rows = [row for row in rows if float(row["time_s"]) >= source["from_s"] - 1e-9
                     and float(row["time_s"]) + width <= source["to_s"] + 1e-9]
         return [(row["replication"], float(row[column])) for row in rows]
+
+    @staticmethod
+    def is_drawn(source, row):
+        """Whether a draw has such an outcome, and such a value of the key."""
+        if row[source["column"]] != source.get("is", row[source["column"]]):
+            return False
+        value = float(row[source["where"]]) if "where" in source else 0.0
+        return source.get("at_least", -math.inf) <= value <= source.get("at_most", math.inf)
 
     # --- Work, by the keys of the scenario
 
@@ -414,6 +429,8 @@ class Recomputed:
         if "above" in source:
             cells = [cell for cell in cells if cell[1] > source["above"]]
         values = [value for _, value in cells]
+        if source["file"] == "uncertain.csv" and source["over"] != "count":
+            values = [float(value) for value in values]
         if source["over"] in ("mean of means", "mean count"):
             by_run = {}
             for replication, value in cells:
@@ -448,6 +465,7 @@ class Recomputed:
     def names(self):
         """What may have digits without being a figure: names that the scenario gives, HTTP 503."""
         names = {"503"}
+        names |= {key["words"] for key in self.result.get("uncertain", {}).get("keys", [])}
         for kind in ("services", "clients", "disturbances", "calls"):
             for each in self.variant[kind]:
                 names |= {str(each[key]) for key in ("name", "callee", "caller") if key in each}
@@ -491,7 +509,9 @@ class Recomputed:
     def problems(self):
         """What is wrong with the sentences; and the figures, and those that no file has."""
         found, figures, unknown = list(self.budget_problems()), 0, []
-        for verdict in self.result["verdicts"]:
+        told = [{"client": "all", "rule": "uncertain"} | each
+                for each in self.result.get("told", [])]
+        for verdict in self.result.get("verdicts", []) + told:
             rest, at = verdict["sentence"], 0
             for figure in verdict["figures"]:
                 figures += 1
@@ -509,7 +529,7 @@ class Recomputed:
                 except (ValueError, KeyError, statistics.StatisticsError) as error:
                     found.append((verdict, f"{figure['said']!r}: {type(error).__name__} {error}"))
                     continue
-                if not says(figure["said"], value):
+                if not says(figure["said"], value, verdict["rule"] == "uncertain"):
                     found.append((verdict, f"{figure['said']!r} is said of {value:.9g}"))
                 if not math.isclose(value, figure["value"], rel_tol=1e-6, abs_tol=1e-9):
                     found.append((verdict, f"{figure['said']!r} is {figure['value']:.9g}, but the "
@@ -588,13 +608,41 @@ def mixed(rng):
     return "\n".join(lines) + "\n"
 
 
+def uncertain(rng):
+    """A service near its limit, some of whose values are known by an interval only."""
+    servers, mean_ms = rng.choice([2, 5, 10]), rng.choice([10, 50])
+    rate = rng.uniform(0.6, 0.95) * servers * 1000 / mean_ms
+    lines = ['name = "uncertain"', f'duration = "{rng.choice([30, 60])}s"',
+             f"seed = {rng.randrange(1000)}", f"replications = {rng.choice([20, 40])}",
+             'recovery = { hold = "10s" }', "[service.api]", f"servers = {servers}",
+             f'service_time = {{ distribution = "exponential", mean = "{mean_ms}ms" }}',
+             "[client.web]", f'arrivals = {{ process = "poisson", total_rate = {rate:.4g} }}',
+             'attempt_timeout = "1s"',
+             'retry = { mode = "custom", max_attempts = 3, backoff.base = "100ms" }']
+    if rng.random() < 0.8:
+        lines += ["[fault.outage]", 'start = "15s"', f'duration = "{rng.choice([0.5, 1, 3])}s"',
+                  "capacity = 0"]
+    lines += ['[uncertain."service.api.servers"]', f"low = {max(1, round(0.7 * servers))}",
+              f"high = {round(1.3 * servers) + 1}"]
+    if rng.random() < 0.7:
+        lines += ['[uncertain."service.api.service_time.mean"]', f'low = "{0.9 * mean_ms:g}ms"',
+                  f'high = "{1.1 * mean_ms:g}ms"']
+    if rng.random() < 0.5:
+        lines += ['[uncertain."client.web.arrivals.total_rate"]', f"low = {0.8 * rate:.4g}",
+                  f"high = {1.2 * rate:.4g}"]
+    return "\n".join(lines) + "\n"
+
+
 def texts(scenarios, seed, everything):
-    """Scenarios as text, or where they are: drawn ones of three kinds, and shipped ones."""
+    """Scenarios as text, or where they are: drawn ones of four kinds, and shipped ones."""
     rng = random.Random(seed)
     for _ in range(scenarios):
         yield "drawn", draw(rng)[0], None
         yield "graph", Graph(rng).text(), None
         yield "mixed", mixed(rng), None
+    rng = random.Random(f"uncertain {seed}")
+    for _ in range((scenarios + 2) // 3):
+        yield "uncertain", uncertain(rng), None
     shipped = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
     for path in shipped if everything else []:
         yield path.stem, None, path
@@ -609,7 +657,8 @@ def check(program, scenarios, seed, everything):
                 path = Path(folder) / "drawn.toml"
                 path.write_text(text, encoding="utf-8")
             out = Path(folder) / "out"
-            done = subprocess.run([program, "run", path, "--quiet", "--out", out],
+            more = ["--uncertain", "--replications", "40"] if name == "uncertain" else []
+            done = subprocess.run([program, "run", path, "--quiet", "--out", out, *more],
                                   capture_output=True, text=True, check=False)
             if done.returncode == 3 and name == "mixed":
                 continue  # messages may be lost where nothing ends the wait for them
