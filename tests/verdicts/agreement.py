@@ -35,7 +35,8 @@ def near_limits(rng):
     servers, mean_ms = rng.choice([1, 2, 4, 12]), rng.choice([5, 20, 50])
     close = rng.choice([0.5, 0.9, 0.98, 1, 1.02, 1.1, 1.5])
     rate = servers * 1000 / mean_ms
-    what = rng.choice(["servers", "throttle", "pool", "timeout", "deadline", "errors"])
+    what = rng.choice(["servers", "throttle", "pool", "timeout", "deadline", "errors",
+                       "send rate"])
     time = rng.choice([f'"{mean_ms}ms"',
                        f'{{ distribution = "exponential", mean = "{mean_ms}ms" }}'])
     process = rng.choice(["poisson", "constant"])
@@ -53,6 +54,9 @@ def near_limits(rng):
         count = 1
         load = close / servers if close < servers else 0.5
         client = "max_connections = 1\n"
+    elif what == "send rate":
+        client = (f'send_rate = {{ rate = {0.5 * rate / count / close:.4g}, '
+                  f'burst = {rng.choice([1, 5])}, on_empty = "wait" }}\n')
     elif what == "timeout":
         timeout = f"{mean_ms / close:.4g}ms"
     else:
@@ -127,7 +131,8 @@ class Comparison:
 
     def look(self):
         for text, keys in self.warnings:
-            for look in (self.overload, self.throttle, self.pool, self.timeout, self.hedging):
+            for look in (self.overload, self.throttle, self.pool, self.send_rate, self.timeout,
+                         self.hedging):
                 look(text, keys)
         self.overload_in_run()
         return self.problems
@@ -170,6 +175,15 @@ class Comparison:
         if keys[0].startswith("client."):
             self.expect("pool", not self.all_well([group]), text, self.all_well([group]))
 
+    def send_rate(self, text, keys):
+        if "before they are sent" not in text or not keys[0].startswith("client."):
+            return
+        group = keys[0].removeprefix("client.").removesuffix(".send_rate.rate")
+        need = re.match(rf"{NUMBER} requests a second of .* permits {NUMBER}:", text)
+        # At the limit itself, or with a burst that lasts as long as the run, hardly any waits.
+        if need and number(need[1]) > 1.05 * number(need[2]):
+            self.expect("send rate", not self.all_well([group]), text, self.all_well([group]))
+
     def timeout(self, text, keys):
         group = re.sub(r"^client\.|\.attempt_timeout$|\.deadline$", "", keys[0])
         if not keys[0].startswith("client."):
@@ -203,7 +217,10 @@ class Comparison:
                 warns = not steady or "capacity" in warned or "limit of" in warned
                 self.expect("overloaded in the run", warns, warned, said)
             late = self.result.said[client["name"]].get("timeout-below-service-time")
-            if late:
+            waits = self.result.said[client["name"]].get("send-rate-below-demand")
+            if waits and not self.result.variant["disturbances"]:
+                self.expect("send rate in the run", "send rate" in warned, warned, waits)
+            if late and not late.startswith("during "):  # by a fault, which is the question
                 self.expect("timeout in the run", "without any waiting" in warned, warned, late)
 
 

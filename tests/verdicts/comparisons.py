@@ -27,7 +27,7 @@ LESS = {"fewer", "less", "lower", "shorter"}
 NOUNS = {  # where sentences use other words than the label
     "success": "success_rate", "probability of recovery": "recovered",
     "wasted capacity": "wasted_share", "degraded answers": "degraded_share",
-    "duplicates": "duplicate_share",
+    "duplicates": "duplicate_share", "use of the error budget": "error_budget_used",
     "probability of metastable failure": "metastable_probability",
 }
 # What is varied; each fits the scenarios that have a client "web".

@@ -423,7 +423,7 @@ SAID = (("unaffected", "kept"), ("hardly affected", "kept"), ("only slower", "ke
         ("so far all is well", "kept"),
         ("too few", "few"), ("never", "down"), ("not recovered", "down"),
         ("failing before", "sick"), ("down before", "sick"), ("falls behind", "sick"),
-        ("stalls", "sick"),
+        ("stalls", "sick"), (r"[^;]*; [0-9.]+ % of the requests made before \w+ failed", "sick"),
         (r"recovers in", "some"), ("recovers", "back"))
 UNITS = {"ms": 1e-3, "s": 1.0, "minutes": 60.0}
 
