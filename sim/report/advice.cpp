@@ -430,8 +430,27 @@ class AdviceText {
         text += " after " + value_text(advice_measures()[kRecoveryTime], *time);
       }
     }
-    return text + (well ? "; little is left to improve"
-                        : "; what is left is the fault itself, or the number of servers");
+    if (well) return text + "; little is left to improve";
+    const std::string unsure = best_by_chance(success);
+    return text + (unsure.empty() ? "; what is left is the fault itself, or the number of servers"
+                                  : unsure);
+  }
+
+  /// "; more than 3 runs would tell: with short-queue 100 % succeed in these": of the remedy with
+  /// which most succeed, if that is much more, though not significantly so.
+  std::string best_by_chance(std::size_t success) const {
+    constexpr double kMuch = 0.05;
+    const RemedyTrial* best = nullptr;
+    double most = kMuch;
+    for (const RemedyTrial& trial : found_.trials) {
+      const double more = trial.effects[success].difference.difference;
+      if (more < most) continue;
+      best = &trial;
+      most = more;
+    }
+    if (best == nullptr || !best->means[success]) return "";
+    return fmt::format("; more than {} runs would tell: with {} {} succeed in these",
+                       replications(), best->remedy.name, percent(*best->means[success]));
   }
 
   /// "p99 latency +12 %; peak attempt rate +3.1 %"; without the success rate, which the table has.
