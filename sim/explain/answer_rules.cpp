@@ -822,9 +822,9 @@ Found only_slower(const GroupCase& c) {
   if (slower_during && is_slower(normal(c), since)) {
     sentence += say(", and those made after it {}", mean_latency(c, since));
   }
-  if (slower_during) sentence += fewer_of_loop(c);
   Finding f{std::move(sentence), shares(c), kInfo};
   add_flaws(flaws(c), f);
+  if (slower_during) f.sentence += fewer_of_loop(c);
   add_lost_under_way(c, f);
   f.evidence.push_back({"latency_before_s", normal(c).mean_latency_s()});
   f.evidence.push_back({"latency_during_s", c.made.during.mean_latency_s()});
