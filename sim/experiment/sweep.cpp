@@ -14,7 +14,6 @@
 #include "experiment/point_errors.hpp"
 #include "kernel/stop.hpp"
 #include "scenario/text/scenario_reader.hpp"
-#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -294,14 +293,8 @@ std::vector<Diagnostic> add_points(SweepPlan& plan, const SweepRequest& request,
 
 SweepPlanResult plan_sweep(const SweepRequest& request) {
   SweepPlanResult result;
-  std::string error;
-  auto text = scenario::read_whole_file(request.scenario, scenario::kMaxScenarioBytes, error);
-  if (!text) {
-    Diagnostic& d = result.errors.emplace_back();
-    d.file = request.scenario.string();
-    d.message = error;
-    return result;
-  }
+  auto text = scenario::read_scenario_text(request.scenario, result.errors);
+  if (!text) return result;
   const auto grid = SweepGrid::of(request, *text, result.errors);
   if (!grid) return result;
   LoadResult base = grid->load_base();

@@ -16,7 +16,6 @@
 #include "scenario/keys/keys.hpp"
 #include "scenario/text/changes.hpp"
 #include "scenario/text/scenario_reader.hpp"
-#include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
@@ -305,14 +304,8 @@ std::optional<std::size_t> TipPlan::axis() const {
 
 TipPlanResult plan_tip(const TipRequest& request) {
   TipPlanResult result;
-  std::string error;
-  const auto text = scenario::read_whole_file(request.scenario, scenario::kMaxScenarioBytes, error);
-  if (!text) {
-    Diagnostic& d = result.errors.emplace_back();
-    d.file = request.scenario.string();
-    d.message = error;
-    return result;
-  }
+  const auto text = scenario::read_scenario_text(request.scenario, result.errors);
+  if (!text) return result;
   VariationsResult parsed = parse_variations(request.varying);
   if (!parsed.errors.empty()) {
     result.errors = std::move(parsed.errors);

@@ -12,7 +12,6 @@
 #include "kernel/stop.hpp"
 #include "scenario/text/document.hpp"
 #include "scenario/text/scenario_reader.hpp"
-#include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
@@ -102,14 +101,8 @@ class UncertainSource {
 
 UncertainPlanResult plan_uncertain(const UncertainRequest& request) {
   UncertainPlanResult result;
-  std::string error;
-  const auto text = scenario::read_whole_file(request.scenario, scenario::kMaxScenarioBytes, error);
-  if (!text) {
-    Diagnostic& d = result.errors.emplace_back();
-    d.file = request.scenario.string();
-    d.message = error;
-    return result;
-  }
+  const auto text = scenario::read_scenario_text(request.scenario, result.errors);
+  if (!text) return result;
   const auto source = std::make_shared<const UncertainSource>(request, *text);
   LoadResult loaded = source->base();
   if (!loaded.loaded) {

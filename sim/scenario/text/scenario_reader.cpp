@@ -35,6 +35,18 @@ void apply(std::string_view option, const std::vector<std::string>& edits, Node&
 
 }  // namespace
 
+std::optional<std::string> read_scenario_text(const std::filesystem::path& path,
+                                              std::vector<Diagnostic>& errors) {
+  std::string error;
+  auto text = read_whole_file(path, kMaxScenarioBytes, error);
+  if (!text) {
+    Diagnostic& d = errors.emplace_back();
+    d.file = path.string();
+    d.message = error;
+  }
+  return text;
+}
+
 ScenarioReader::ScenarioReader(std::string_view text, const std::string& file,
                                std::filesystem::path directory,
                                const std::vector<std::string>& edits, const Overlay* overlay)
@@ -169,18 +181,6 @@ LoadedScenario load(const std::filesystem::path& path, const std::vector<std::st
 
 namespace {
 
-/// The text of a file; without it, the error is in `result`.
-std::optional<std::string> text_of(const std::filesystem::path& path, LoadResult& result) {
-  std::string error;
-  auto text = scenario::read_whole_file(path, scenario::kMaxScenarioBytes, error);
-  if (!text) {
-    Diagnostic& d = result.errors.emplace_back();
-    d.file = path.string();
-    d.message = error;
-  }
-  return text;
-}
-
 /// Whether a text is a scenario of its own. A mistake in it is not said here.
 bool is_scenario(const std::string& text) {
   scenario::Sources sources;
@@ -195,7 +195,7 @@ LoadResult load_scenario_file(const std::filesystem::path& path,
                               const std::vector<std::string>& edits,
                               const std::vector<std::string>& variant_edits) {
   LoadResult result;
-  const auto text = text_of(path, result);
+  const auto text = scenario::read_scenario_text(path, result.errors);
   if (!text) return result;
   result = load_scenario_text(*text, path.string(), path.parent_path(), edits, variant_edits);
   if (result.loaded) result.loaded->file = path;
@@ -207,10 +207,10 @@ LoadResult load_scenario_file_with(const std::filesystem::path& path,
                                    const std::vector<std::string>& edits,
                                    const std::vector<std::string>& variant_edits) {
   LoadResult result;
-  const auto keys = text_of(variant, result);
+  const auto keys = scenario::read_scenario_text(variant, result.errors);
   if (!keys) return result;
   if (is_scenario(*keys)) return load_scenario_file(variant, edits, variant_edits);
-  const auto text = text_of(path, result);
+  const auto text = scenario::read_scenario_text(path, result.errors);
   if (!text) return result;
   const scenario::Overlay overlay{*keys, variant.string(), variant.parent_path()};
   result = scenario::ScenarioReader(*text, path.string(), path.parent_path(), edits, &overlay)

@@ -21,6 +21,11 @@ namespace retrysim::scenario {
 /// The largest scenario file that is read.
 inline constexpr std::uintmax_t kMaxScenarioBytes = std::uintmax_t{64} << 20;
 
+/// The text of a scenario file; if it cannot be read, nothing, and `errors` has one more that says
+/// why. A stop point: throws Interrupted.
+std::optional<std::string> read_scenario_text(const std::filesystem::path& path,
+                                              std::vector<Diagnostic>& errors);
+
 /// A file whose keys stand over those of a scenario file.
 struct Overlay {
   std::string text, file;           ///< `file` names it in messages
