@@ -73,6 +73,10 @@ class ErrorClasses {
   }
   constexpr void add(ResponseClass c) { bits_ |= 1u << static_cast<unsigned>(c); }
   constexpr bool has(ResponseClass c) const { return (bits_ >> static_cast<unsigned>(c) & 1) != 0; }
+  /// Whether there is one that the others are without.
+  constexpr bool has_more_than(const ErrorClasses& others) const {
+    return (bits_ & ~others.bits_) != 0;
+  }
   bool operator==(const ErrorClasses&) const = default;
 
  private:
@@ -129,6 +133,10 @@ struct BreakerRules {
   bool retry_refused = true;
 
   bool in_use() const { return enabled; }
+  bool judges_slow_calls() const { return slow_share > 0 && slow_call < Duration::max(); }
+  /// Whether an error can be a failure: some class of `failures` is not ignored. If none is, only
+  /// slow calls can open the breaker.
+  bool has_failures() const { return failures.has_more_than(ignored); }
   bool operator==(const BreakerRules&) const = default;
 };
 

@@ -211,13 +211,18 @@ Found breaker_never_opened(const GroupCase& c) {
   }
   if (attempts < kFew || failed < kMany * attempts) return std::nullopt;
   const std::string_view window = c.disturbed() ? "during" : "window";
-  return Finding{
-      say("the circuit breaker did not open, although {} of the attempts failed{}: it judges by {} "
-          "calls at least",
+  const Sentence closed =
+      say("the circuit breaker did not open, although {} of the attempts failed{}",
           share(failed / attempts, (flow(c, "throttled", window) + flow(c, "errors", window) +
                                     flow(c, "timeouts", window)) /
                                        flow(c, "attempts", window)),
-          c.disturbed() ? Words(" during the disturbance") : Words(""),
+          c.disturbed() ? Words(" during the disturbance") : Words(""));
+  if (!rules.has_failures()) {
+    return Finding{say("{}: its failures are among the errors that it ignores", closed),
+                   {{"failed_share", failed / attempts}}};
+  }
+  return Finding{
+      say("{}: it judges by {} calls at least", closed,
           whole(rules.min_calls, not_in_files(kOfPreset))),
       {{"failed_share", failed / attempts}, {"min_calls", static_cast<double>(rules.min_calls)}}};
 }
