@@ -15,6 +15,10 @@
 //   RETRYSIM_FLATTEN   of a function: all that it calls is compiled into it
 //   RETRYSIM_IN_LOOP   of a function: it is compiled into its callers, those in other files too
 //
+// With a mere `inline` for RETRYSIM_IN_LOOP a study of backoff takes 1.8 % more instructions an
+// attempt, the healthy system, closed loops and drawn times 0.7 to 0.9 % more an event (all above
+// the ceilings of tests/benchmarks), an overload 0.9 % less.
+//
 // Not under sanitizers: with their checks that takes the compiler many minutes. Nor where the files
 // of the model are compiled one by one: such a build defines RETRYSIM_FLATTEN as nothing.
 #ifdef RETRYSIM_FLATTEN
