@@ -603,11 +603,9 @@ std::string overview_text(const Evaluation& variant, const MetricInfo& metric) {
 
 Overview overview_of(const ComparisonReport& comparison) {
   constexpr std::pair<std::string_view, std::string_view> kColumns[] = {
-      {"recovered", "recovered"},
-      {"success_rate", "success"},
-      {"latency_ok_p99", "p99 latency"},
-      {"amplification", "attempts"},
-      {"peak_attempt_rate", "peak"}};
+      {"recovered", "recovered"},        {"success_rate", "success"},
+      {"latency_ok_p99", "p99 latency"}, {"amplification", "attempts"},
+      {"peak_attempt_rate", "peak"},     {"error_budget_used", "budget used"}};
   Overview overview;
   const MetricInfo* within = find_metric("success_rate_within_duration");
   const bool ends_in_drain = std::ranges::count(comparison.found.metrics, within) > 0;
