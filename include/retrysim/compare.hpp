@@ -231,8 +231,8 @@ struct ChoiceLimit {
 };
 
 /// Reads "METRIC>=VALUE" or "METRIC<=VALUE", with "+-TOLERANCE" after it if wanted. Values are in
-/// the unit of the metric. Throws RequestError.
-ChoiceLimit parse_choice_limit(const std::string& text);
+/// the unit of the metric. Throws RequestError, which calls it `part`.
+ChoiceLimit parse_choice_limit(const std::string& text, const std::string& part = "subject_to");
 
 /// How a race decides: sim/estimate/selection.hpp has the rules, and what each promises.
 enum class ChoiceProcedure : std::uint8_t {

@@ -3,7 +3,8 @@
 // compile time matters.
 //
 //     load ──> run ─────────> verdicts, tables
-//       └────> compare, choose, advise, sweep, tip, hysteresis, map, uncertain ──> structs, tables
+//       └────> compare, choose, advise, sweep, tip, size, hysteresis, map, uncertain ──> structs,
+//       tables
 //              predict (theory)     fit_log, import_configuration (into a scenario)
 //
 // SPDX-License-Identifier: MIT
@@ -20,6 +21,7 @@
 #include <retrysim/compare.hpp>
 #include <retrysim/prediction.hpp>
 #include <retrysim/sdk_upgrade.hpp>
+#include <retrysim/size.hpp>
 #include <retrysim/sweep.hpp>
 #include <retrysim/uncertain.hpp>
 

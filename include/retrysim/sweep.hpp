@@ -309,8 +309,9 @@ struct Trigger {
   std::string edit(double value) const;
 };
 
-/// Reads "PATH=LO:HI"; LO and HI are numbers, or durations such as 250ms. Throws RequestError.
-Trigger parse_trigger(const std::string& text);
+/// Reads "PATH=LO:HI"; LO and HI are numbers, or durations such as 250ms. Throws RequestError,
+/// which calls it `part`.
+Trigger parse_trigger(const std::string& text, const std::string& part = "trigger");
 
 /// Loads `file` with `edits` and the trigger at `value`. Mistakes in that value are reported as
 /// mistakes of `part`.

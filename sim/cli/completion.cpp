@@ -259,8 +259,14 @@ void add_values(const OptionText& option, const Arguments& words, Candidates& ca
   }
 }
 
-void add_words(const std::string& positional, Candidates& candidates) {
+void add_words(const std::string& positional, const Arguments& words, Candidates& candidates) {
   if (positional == "scenario") candidates.directive("files toml");
+  if (positional == "size") {  // a key, and then a scenario
+    const bool is_key = words.size() == 1;
+    const KeyCompletion keys{"", "", true};
+    if (is_key) candidates.add_all(keys.candidates(candidates.word()));
+    candidates.directive(is_key ? "open" : "files toml");
+  }
   if (positional == "folder") candidates.directive("folders");
   if (positional == "what") {
     for (const std::string_view topic : listing_topics()) candidates.add(topic);
@@ -297,7 +303,7 @@ std::string complete_command(const CommandHelp& help, const Arguments& words) {
   if (word.starts_with('-')) {
     for (const OptionText& option : help.options) candidates.add("--" + option.name);
   } else {
-    add_words(help.positional, candidates);
+    add_words(help.positional, words, candidates);
   }
   return candidates.text();
 }

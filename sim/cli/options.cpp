@@ -14,9 +14,11 @@ namespace retrysim::cli {
 namespace po = boost::program_options;
 
 std::string option_of_part(std::string_view part) {
-  // Of `fit`, whose options have shorter names, or longer ones.
-  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
-      {"columns", "--column"}, {"duration_unit", "--unit"}, {"format", "--log-format"}};
+  // Of `fit`, whose options have shorter names, or longer ones, and of `size`.
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {{"columns", "--column"},
+                                                                       {"duration_unit", "--unit"},
+                                                                       {"format", "--log-format"},
+                                                                       {"what", "WHAT"}};
   for (const auto& [name, option] : kOthers) {
     if (name == part) return std::string(option);
   }

@@ -1,9 +1,14 @@
-// The formulas of the intervals. Probabilities: Wilson 1927; Newcombe 1998, method 3.
+// The formulas of the intervals. Probabilities: Wilson 1927; Newcombe 1998, method 3;
+// Clopper and Pearson 1934.
 //
 // SPDX-License-Identifier: MIT
 #include "estimate/intervals.hpp"
 
 #include <retrysim/metrics.hpp>
+
+#include "kernel/boost_math.hpp"
+
+#include <boost/math/distributions/binomial.hpp>
 
 #include <algorithm>
 #include <array>
@@ -26,6 +31,15 @@ ProportionInterval wilson_interval(std::size_t hits, std::size_t trials) {
   // At the ends the formula gives 0 and 1 but for the last bits.
   return {hits == 0 ? 0 : std::max(0.0, centre - half),
           hits == trials ? 1 : std::min(1.0, centre + half)};
+}
+
+ProportionInterval exact_interval(std::size_t hits, std::size_t trials) {
+  if (trials == 0) return {};
+  constexpr double kTail = 0.025;
+  using Binomial = boost::math::binomial;
+  const auto n = static_cast<double>(trials), x = static_cast<double>(hits);
+  return {hits == 0 ? 0 : Binomial::find_lower_bound_on_p(n, x, kTail),
+          hits == trials ? 1 : Binomial::find_upper_bound_on_p(n, x, kTail)};
 }
 
 // --- Ratios of counts ----------------------------------------------------------------------------

@@ -31,6 +31,10 @@ struct ProportionInterval {
 /// 1, and has a width there.
 ProportionInterval wilson_interval(std::size_t hits, std::size_t trials);
 
+/// The exact 95 % interval of Clopper and Pearson, which holds the probability in at least 95 of
+/// 100 studies of any size; from 0 to 1 without trials.
+ProportionInterval exact_interval(std::size_t hits, std::size_t trials);
+
 // --- Ratios of counts ----------------------------------------------------------------------------
 
 // A ratio of small counts is biased, and a replication with three requests would weigh as much as

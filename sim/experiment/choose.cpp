@@ -148,10 +148,10 @@ std::string ChoiceLimit::text() const {
   return fmt::format("{}{}{}", metric->name, at_least ? ">=" : "<=", bound);
 }
 
-ChoiceLimit parse_choice_limit(const std::string& text) {
+ChoiceLimit parse_choice_limit(const std::string& text, const std::string& part) {
   const std::size_t sign = text.find_first_of("<>=");
   const auto wrong = [&](std::string_view why) {
-    return RequestError(fmt::format("{} '{}': {}", limit_part(), text, why));
+    return RequestError(fmt::format("{} '{}': {}", RequestError::part(part), text, why));
   };
   if (sign == std::string::npos || sign + 1 >= text.size() || text[sign] == '=' ||
       text[sign + 1] != '=') {

@@ -43,8 +43,6 @@ namespace retrysim {
 
 namespace {
 
-std::string trigger_part() { return RequestError::part("trigger"); }
-
 /// One end of the range.
 struct TriggerEnd {
   double value = 0;
@@ -64,26 +62,26 @@ std::optional<TriggerEnd> parse_trigger_end(std::string_view text) {
 }
 
 /// What the table of keys knows of the trigger's.
-void take_key(Trigger& trigger, const scenario::KeyInfo& key, bool whole_ends) {
+void take_key(Trigger& trigger, const scenario::KeyInfo& key, bool whole_ends,
+              const std::string& part) {
   // Keys of no group say how many runs there are, how long and with which draws: bisection
   // compares the same replications at all values.
   if (trigger.path.find('.') == std::string::npos) {
     throw RequestError(
         fmt::format("{}: {} controls how runs are made and measured, not what happens to the "
                     "system; expected a key of a fault, client group or service",
-                    trigger_part(), trigger.path));
+                    part, trigger.path));
   }
   const scenario::ValueKind kind = key.rules.kind;
   if (kind == scenario::ValueKind::kBoolean || kind == scenario::ValueKind::kWord ||
       kind == scenario::ValueKind::kText || kind == scenario::ValueKind::kFile) {
-    throw RequestError(fmt::format("{}: {} does not take numbers", trigger_part(), trigger.path));
+    throw RequestError(fmt::format("{}: {} does not take numbers", part, trigger.path));
   }
   trigger.whole_numbers = kind == scenario::ValueKind::kCount;
   trigger.is_duration = trigger.is_duration || kind == scenario::ValueKind::kDuration;
   if (!key.rules.unit.empty()) trigger.unit = key.rules.unit;
   if (trigger.whole_numbers && !whole_ends) {
-    throw RequestError(
-        fmt::format("{}: {} takes only whole numbers", trigger_part(), trigger.path));
+    throw RequestError(fmt::format("{}: {} takes only whole numbers", part, trigger.path));
   }
 }
 
@@ -98,12 +96,13 @@ std::string Trigger::edit(double value) const {
   return fmt::format("{}=\"{}\"", path, scenario::to_text(duration));
 }
 
-Trigger parse_trigger(const std::string& text) {
+Trigger parse_trigger(const std::string& text, const std::string& name) {
+  const std::string part = RequestError::part(name);
   const std::size_t equals = text.find('=');
   const std::size_t colon = equals == std::string::npos ? equals : text.find(':', equals);
   if (equals == 0 || colon == std::string::npos) {
-    throw RequestError(fmt::format("{}: '{}' is not PATH=LO:HI, such as fault.dip.duration=1s:60s",
-                                   trigger_part(), text));
+    throw RequestError(
+        fmt::format("{}: '{}' is not PATH=LO:HI, such as fault.dip.duration=1s:60s", part, text));
   }
   Trigger trigger;
   trigger.path = text.substr(0, equals);
@@ -112,16 +111,16 @@ Trigger parse_trigger(const std::string& text) {
   const auto first = parse_trigger_end(low), last = parse_trigger_end(high);
   if (!first || !last) {
     throw RequestError(fmt::format("{}: '{}' is neither a number nor a duration such as 250ms",
-                                   trigger_part(), first ? high : low));
+                                   part, first ? high : low));
   }
   trigger.first = first->value;
   trigger.last = last->value;
   if (trigger.first == trigger.last) {
-    throw RequestError(fmt::format("{}: LO and HI are the same, {}", trigger_part(), low));
+    throw RequestError(fmt::format("{}: LO and HI are the same, {}", part, low));
   }
   trigger.is_duration = first->has_unit || last->has_unit;
   if (const scenario::KeyInfo* key = scenario::find_key(trigger.path)) {
-    take_key(trigger, *key, first->whole && last->whole);
+    take_key(trigger, *key, first->whole && last->whole, part);
   }
   if (trigger.is_duration) trigger.unit = "s";
   return trigger;

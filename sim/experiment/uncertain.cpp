@@ -7,6 +7,7 @@
 #include "estimate/intervals.hpp"
 #include "execution/run_bytes.hpp"
 #include "execution/units.hpp"
+#include "experiment/success_before.hpp"
 #include "kernel/functions.hpp"
 #include "kernel/quantiles.hpp"
 #include "kernel/stop.hpp"
@@ -301,20 +302,6 @@ std::optional<double> median_of_runs(const MetricValues& values, std::size_t met
   return all[all.size() / 2];
 }
 
-std::size_t phase_metric(std::string_view name) {
-  const auto all = phase_metrics();
-  const auto at = std::ranges::find_if(all, [&](const auto& m) { return m->name == name; });
-  return static_cast<std::size_t>(at - all.begin());
-}
-
-/// The success of all clients in the first phase, which is that before anything goes wrong; nothing
-/// if something does from the beginning.
-std::optional<double> success_before(const PhaseValues& phases, std::size_t run) {
-  static const std::size_t kOfSuccess = phase_metric("success_rate");
-  if (phases.phases() == 0) return std::nullopt;
-  return phases.at(run, phases.clients() - 1, 0, kOfSuccess);
-}
-
 /// Judges runs by what is usual for the scenario's own values.
 class UncertainJudge {
  public:
@@ -329,7 +316,7 @@ class UncertainJudge {
     usual_ = median_of_runs(own, success_);
     std::vector<double> before;
     for (std::size_t r = 0; r < own.runs(); ++r) {
-      if (const auto s = success_before(own_phases, r)) before.push_back(*s);
+      if (const auto s = experiment::success_before(own_phases, r)) before.push_back(*s);
     }
     std::ranges::sort(before);
     if (!before.empty()) usual_before_ = before[before.size() / 2];
@@ -339,7 +326,7 @@ class UncertainJudge {
 
   bool is_ill_before(const PhaseValues& phases, std::size_t run) const {
     if (question_ != UncertainQuestion::kRecovers || !usual_before_) return false;
-    const auto before = success_before(phases, run);
+    const auto before = experiment::success_before(phases, run);
     return before && *before < share_ * *usual_before_;
   }
 

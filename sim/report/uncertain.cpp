@@ -20,37 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// --- Words for keys and values -------------------------------------------------------------------
-
-/// The name in a path such as "service.NAME.servers"; empty if there is only one of its kind.
-std::string_view whose(const Scenario& scenario, std::string_view path) {
-  const std::size_t dot = std::min(path.find('.'), path.size());
-  const std::string_view kind = path.substr(0, dot);
-  const bool alone = (kind == "service" && scenario.services.size() < 2) ||
-                     (kind == "client" && scenario.clients.size() < 2) ||
-                     (kind == "fault" && scenario.faults.size() < 2);
-  if (alone || dot == path.size()) return {};
-  path.remove_prefix(dot + 1);
-  return path.substr(0, path.find('.'));
-}
-
-/// "the number of servers"; a key without words is called by its path.
-std::string words_of_key(const Scenario& scenario, const std::string& path) {
-  const std::size_t dot = path.rfind('.');
-  const std::string_view last = std::string_view(path).substr(dot + 1);
-  std::string words = key_words(path);
-  if (words == path && last == "mean") words = key_words(path.substr(0, dot));
-  if (words == path && last == "factor") {
-    words = key_words(path.substr(0, dot));
-    if (words == path.substr(0, dot)) words = path;
-  }
-  if (words == path || words + ".mean" == path) return path;
-  constexpr std::string_view kCounted[] = {"servers", "instances", "clients"};
-  const bool counted = std::ranges::find(kCounted, words) != std::end(kCounted);
-  const std::string_view name = whose(scenario, path);
-  return fmt::format("the {}{}{}", counted ? "number of " : "", words,
-                     name.empty() ? "" : fmt::format(" of {}", name));
-}
+// --- Words for values ----------------------------------------------------------------------------
 
 std::string value_words(const UncertainKey& key, double value, int digits = 4) {
   const DisplayUnit unit = display_unit(value, key.is_duration ? "s" : "1");
@@ -252,7 +222,7 @@ class Teller {
     for (const std::size_t place : a_.deciding) {
       const UncertainSplit& split = a_.splits[place];
       const UncertainKey& key = study_.plan.keys[split.key];
-      s << (first ? "" : " and on ") << words_of_key(study_.plan.base.scenario, key.path) << " (";
+      s << (first ? "" : " and on ") << said_key(study_.plan.base.scenario, key.path) << " (";
       below(s, key, split);
       s << ": ";
       often(s, {key.path, "at_most", split.below.end}, split.below);
@@ -318,7 +288,7 @@ struct UncertainRow {
   std::size_t number;
 
   const UncertainKey& key() const { return study.plan.keys[number]; }
-  std::string words() const { return words_of_key(study.plan.base.scenario, key().path); }
+  std::string words() const { return said_key(study.plan.base.scenario, key().path); }
   const UncertainSplit* split() const {
     return study.answer.splits.empty() ? nullptr : &study.answer.splits[number];
   }

@@ -44,6 +44,8 @@ QUESTIONS = [
     outage("fault.outage.duration=0.5s:2s"),
     outage("fault.outage.duration=0.5s:2s", f"{LOAD}=300,350"),
     outage("fault.outage.duration=0.5s:2s", "client.web.attempt_timeout=1s,2s"),
+    ("size", ZOMBIE, "size", 5, ["client.web.retry.max_attempts=1:4"],
+     ["client.web.retry.max_attempts=1:4", "--slo", "success_rate>=0.5"]),
     ("hysteresis", ZOMBIE, "tip", 2, [f"{LOAD}=100:500:200"],
      ["--hysteresis", f"{LOAD}=100:500:200"]),
     varied("choose", DIP, 4, "client.standard.retry.max_attempts=1,2,3",

@@ -100,6 +100,11 @@ int ask(const std::string& question, const std::string& file, const std::string&
     const TipPlan plan = plan_tip(request).value();
     const std::vector<TipPoint> found = find_tipping_points(plan);
     write(tables(plan, found), out);
+  } else if (question == "size") {
+    SizeRequest request{.scenario = file, .edits = edits, .what = rest.at(0)};
+    request.limits = {parse_choice_limit("success_rate>=0.5", "slo")};
+    const SizePlan plan = plan_size(request).value();
+    write(tables(plan, find_size(plan)), out);
   } else if (question == "hysteresis") {
     const LoadKey key = parse_load(rest.at(0));
     const LoadedScenario steady = load_at(file, edits, key).value();

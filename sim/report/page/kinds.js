@@ -19,6 +19,8 @@ const KINDS = [
   { is: (r) => r.uncertain, called: "draws of what is uncertain", answer: ofSearch,
     over: (r) => pictureCharts(r, "uncertain"),
     counted: (r) => [plural(r.replications, "draw"), `seed ${r.seed}`] },
+  { is: (r) => r.size, called: "search for a size", counted: simulated, answer: ofSearch,
+    over: (r) => pictureCharts(r, "size") },
   { is: (r) => r.prediction, called: "prediction", counted: () => ["nothing was simulated"],
     answer: ofSearch },
   { is: (r) => r.map, called: "map", answer: ofSearch,

@@ -605,7 +605,9 @@ class Metadata {
           "prediction", "planes"}) {
       if (json.contains(name)) out_[name] = json.at(name);
     }
-    if (json.contains("uncertain")) out_["uncertain"] = json.at("uncertain");
+    for (const char* name : {"uncertain", "size"}) {
+      if (json.contains(name)) out_[name] = json.at(name);
+    }
     if (json.contains("verdicts") && !json.contains("answers")) add_answers(json.at("verdicts"));
     if (json.contains("choice")) {
       note_metric(json.at("choice").at("metric"), json.at("choice").at("unit"));

@@ -361,6 +361,9 @@ Json said_of(const Json& result, const PictureTables& tables) {
     const Json& answer = result.at("uncertain");
     sentences = first_of(answer.at("good") == answer.at("judged") ? "good" : "info",
                          result.at("sentences"));
+  } else if (result.contains("size")) {
+    const bool is_bad = result.at("size").at("is_safe") == false;
+    sentences = first_of(is_bad ? "bad" : "good", result.at("sentences"));
   } else if (result.contains("prediction")) {
     sentences = of_prediction(result.at("prediction"));
   } else if (result.contains("trigger")) {

@@ -3,8 +3,12 @@
 
 #include "report/pictures/draft.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <string>
+#include <string_view>
 
 namespace retrysim::report {
 
@@ -73,13 +77,46 @@ std::string key_words(std::string_view path, std::string_view unit) {
   return words + ", " + std::string(own);
 }
 
+namespace {
+
+/// The name in a path such as "service.NAME.servers"; empty if there is only one of its kind.
+std::string_view whose(const Scenario& scenario, std::string_view path) {
+  const std::size_t dot = std::min(path.find('.'), path.size());
+  const std::string_view kind = path.substr(0, dot);
+  const bool alone = (kind == "service" && scenario.services.size() < 2) ||
+                     (kind == "client" && scenario.clients.size() < 2) ||
+                     (kind == "fault" && scenario.faults.size() < 2);
+  if (alone || dot == path.size()) return {};
+  path.remove_prefix(dot + 1);
+  return path.substr(0, path.find('.'));
+}
+
+}  // namespace
+
+std::string said_key(const Scenario& scenario, const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  const std::string_view last = std::string_view(path).substr(dot + 1);
+  std::string words = key_words(path);
+  if (words == path && last == "mean") words = key_words(path.substr(0, dot));
+  if (words == path && last == "factor") {
+    words = key_words(path.substr(0, dot));
+    if (words == path.substr(0, dot)) words = path;
+  }
+  if (words == path || words + ".mean" == path) return path;
+  constexpr std::string_view kCounted[] = {"servers", "instances", "clients"};
+  const bool counted = std::ranges::find(kCounted, words) != std::end(kCounted);
+  const std::string_view name = whose(scenario, path);
+  return fmt::format("the {}{}{}", counted ? "number of " : "", words,
+                     name.empty() ? "" : fmt::format(" of {}", name));
+}
+
 bool is_for_pictures(std::string_view file) {
-  constexpr std::array<std::string_view, 19> kTables = {
-      "advice.csv",  "attempts.csv",     "backtest.csv",     "compare.csv",
-      "confirm.csv", "curve.csv",        "equilibria.csv",   "hysteresis.csv",
-      "latency.csv", "map.csv",          "mean_service.csv", "mean_timeseries.csv",
-      "points.csv",  "race.csv",         "storms.csv",       "summary.csv",
-      "tip.csv",     "trajectories.csv", "uncertain.csv"};
+  constexpr std::array<std::string_view, 20> kTables = {
+      "advice.csv",  "attempts.csv", "backtest.csv",     "compare.csv",
+      "confirm.csv", "curve.csv",    "equilibria.csv",   "hysteresis.csv",
+      "latency.csv", "map.csv",      "mean_service.csv", "mean_timeseries.csv",
+      "points.csv",  "race.csv",     "size.csv",         "storms.csv",
+      "summary.csv", "tip.csv",      "trajectories.csv", "uncertain.csv"};
   return std::find(kTables.begin(), kTables.end(), file) != kTables.end();
 }
 
@@ -98,6 +135,8 @@ PictureJson pictures_of(const PictureJson& json, const PictureTables& tables) {
     add_map_picture(pictures, result);
   } else if (json.contains("uncertain")) {
     add_uncertain_picture(pictures, result);
+  } else if (json.contains("size")) {
+    add_size_picture(pictures, result);
   } else if (json.contains("prediction")) {
     add_prediction_picture(pictures, result);
   } else if (json.contains("trigger") || json.contains("load")) {

@@ -6,6 +6,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/scenario.hpp>
+
 #include "report/document/result_table.hpp"
 
 #include <array>
@@ -45,6 +47,9 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kP
 /// What a key is called on an axis or beside a slider, with its unit if the numbers there need one:
 /// "offered load, requests/s". A key that has no words is called what it is.
 std::string key_words(std::string_view path, std::string_view unit = "");
+/// The same in a sentence: "the number of servers", and of which service or client if there are
+/// several.
+std::string said_key(const Scenario& scenario, const std::string& path);
 
 /// Appends to each series of the pictures that is not over time `points`: the rows of its table as
 /// [x, y, low, high], the places of names as numbers.

@@ -1066,6 +1066,68 @@ void add_uncertain_picture(PictureJson& pictures, const PictureResult& result) {
   pictures.push_back(std::move(picture));
 }
 
+// --- Sizes ---------------------------------------------------------------------------------------
+
+/// The share of good runs over the value.
+void add_size_picture(PictureJson& pictures, const PictureResult& result) {
+  static constexpr std::array<std::array<const char*, 3>, 3> kMarksOfValues = {
+      {{"safe|likely", "blue", "safe"},
+       {"unsafe", "red", "not safe"},
+       {"open", "grey", "too close to tell"}}};
+  const Json& about = result.json.at("size");
+  const PictureRows& table = result.table("size.csv");
+  if (table.size() == 0) return;
+  const std::string path = about.at("path"), unit = about.at("unit");
+  std::vector<double> values;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    if (const auto value = table.number(row, "value")) values.push_back(*value);
+  }
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const AxisOf what{key_words(path, unit)};
+  const double pad = 0.04 * (*high > *low ? *high - *low : 1);
+  Json axis = *low > 0 && *high > *low ? log_axis(what, *low, *high)
+                                       : linear_axis(what, *low - pad, *high + pad, 7);
+  Json panel = panel_json("size", "How big must it be?", std::move(axis),
+                          upright_axis({"share of good runs", "1", true}, 1));
+  Json line = series_json("share of good runs, 95 % intervals", {{"colour", "ink"}},
+                          from_table("size.csv", Json::object(), "value", "share"));
+  line["line"] = true;
+  panel["series"].push_back(std::move(line));
+  for (const auto& [verdicts, colour, words] : kMarksOfValues) {
+    PictureTexts found;
+    for (std::size_t row = 0; row < table.size(); ++row) {
+      const std::string verdict = table.text(row, "verdict");
+      if (std::string_view(verdicts).find(verdict) != std::string_view::npos) {
+        found.push_back(verdict);
+      }
+    }
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    if (found.empty()) continue;
+    Json one = series_json(words, {{"colour", colour}},
+                           from_table("size.csv", {{"verdict", where_all(found)}}, "value", "share",
+                                      "ci_low", "ci_high"));
+    one["mark"] = "dot";
+    one["whiskers"] = true;
+    panel["series"].push_back(std::move(one));
+  }
+  panel["marks"] = Json::array();
+  if (const auto at = number_of(about, "value")) {
+    panel["marks"].push_back(
+        {{"at", *at},
+         {"colour", "green"},
+         {"name", fmt::format("{} safe value: {}",
+                              about.at("is_largest").get<bool>() ? "largest" : "smallest",
+                              picture_quantity(*at, unit, false, 4))}});
+  }
+  PictureTexts text;
+  const Json said = result.json.value("sentences", Json::array());
+  if (!said.empty()) text.push_back(said[0]);
+  Json picture = picture_json(result.json, "size", "how big must it be?", std::move(text));
+  picture["panels"].push_back(std::move(panel));
+  pictures.push_back(std::move(picture));
+}
+
 // --- Predictions ---------------------------------------------------------------------------------
 
 void add_prediction_picture(PictureJson& pictures, const PictureResult& result) {

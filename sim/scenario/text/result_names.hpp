@@ -12,7 +12,7 @@
 namespace retrysim::scenario {
 
 /// Tables and documents of all commands. Those of further variants are "scenario-2.toml", ...
-inline constexpr std::array<std::string_view, 37> kResultFiles = {
+inline constexpr std::array<std::string_view, 38> kResultFiles = {
     "advice.csv",     "attempts.csv",   "backtest.csv",     "burstiness.csv",      "choose.csv",
     "compare.csv",    "confirm.csv",    "curve.csv",        "durations.csv",       "equilibria.csv",
     "fit.csv",        "hysteresis.csv", "incidents.csv",    "instances.csv",       "latency.csv",
@@ -20,13 +20,13 @@ inline constexpr std::array<std::string_view, 37> kResultFiles = {
     "points.csv",     "prediction.csv", "race.csv",         "replications.csv",    "result.json",
     "scenario.toml",  "service.csv",    "slo.csv",          "storms.csv",          "summary.csv",
     "thresholds.csv", "timeseries.csv", "tip.csv",          "trajectories.csv",    "uncertain.csv",
-    "upgrade.csv",    "verdicts.csv"};
+    "upgrade.csv",    "verdicts.csv",   "size.csv"};
 
 /// Pictures that scripts/plot.py puts beside the data, each in one of the formats.
-inline constexpr std::array<std::string_view, 15> kPictures = {
-    "advise",     "glance", "fit",           "overview",    "latency",
-    "compare",    "sweep",  "sweep_clients", "tip",         "tip_curve",
-    "hysteresis", "choose", "map",           "phase_plane", "uncertain"};
+inline constexpr std::array<std::string_view, 16> kPictures = {
+    "advise", "glance",        "fit",       "overview",  "latency",    "compare",
+    "sweep",  "sweep_clients", "tip",       "tip_curve", "hysteresis", "choose",
+    "map",    "phase_plane",   "uncertain", "size"};
 inline constexpr std::array<std::string_view, 3> kPictureFormats = {".png", ".svg", ".pdf"};
 
 /// The page that `retrysim report` puts there.

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: MIT
+#include "report/size.hpp"
+
+#include "report/document/json.hpp"
+#include "report/document/text.hpp"
+#include "report/pictures/pictures.hpp"
+#include "scenario/text/text.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace retrysim::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string said_percentage(double share) { return fmt::format("{:.4g} %", 100 * share); }
+
+std::string limit_text(const SizeLimit& limit) {
+  std::string text;
+  const auto add = [&](const std::optional<double>& bound, std::string_view sign) {
+    if (!bound) return;
+    if (!text.empty()) text += " and ";
+    text += fmt::format("{} {} {}", limit.metric->name, sign, *bound);
+  };
+  add(limit.at_least, ">=");
+  add(limit.at_most, "<=");
+  return limit.client == "all" ? text : fmt::format("{} ({})", text, limit.client);
+}
+
+class SizeReport {
+ public:
+  SizeReport(const SizePlan& plan, const SizeStudy& study)
+      : plan_(plan), study_(study), answer_(study.answer) {}
+
+  std::string value(std::size_t place) const { return said(plan_.grid[place]); }
+
+  std::string said(double v) const {
+    if (v == 0) return plan_.key.is_duration ? "0 s" : "0";
+    const DisplayUnit unit = display_unit(v, plan_.key.unit);
+    constexpr int kDigits = 6;
+    return format_plain(v * unit.scale, kDigits) + std::string(unit.name);
+  }
+
+  /// "the number of servers".
+  std::string key() const { return said_key(plan_.base.scenario, plan_.key.path); }
+  /// The same behind an adjective: "number of servers".
+  std::string bare_key() const {
+    const std::string words = key();
+    return words.starts_with("the ") ? words.substr(4) : "value of " + words;
+  }
+
+  std::vector<std::string> sentences() const {
+    std::vector<std::string> all = {first()};
+    if (const auto why = reason()) all.push_back(*why);
+    all.push_back(meaning());
+    all.push_back(what_is_good());
+    all.push_back(shape());
+    std::erase(all, "");
+    return all;
+  }
+
+  std::vector<std::string> notes() const {
+    std::size_t too_short = 0;
+    for (const SizeReasons& r : study_.reasons) too_short += r.too_short;
+    if (too_short == 0) return {};
+    return {fmt::format(
+        "{} too short to tell whether {}, and {} as not good; set a longer duration",
+        too_short == 1 ? "1 run was" : fmt::format("{} runs were", too_short),
+        too_short == 1 ? "it recovers" : "they recover", too_short == 1 ? "counts" : "count")};
+  }
+
+  /// The value of the answer, if it is a single number or the safe end of a bracket.
+  std::optional<double> found() const {
+    const bool has = answer_.outcome == SizeOutcome::kFound ||
+                     answer_.outcome == SizeOutcome::kBracket ||
+                     answer_.outcome == SizeOutcome::kAllSafe;
+    if (!has || !answer_.at) return std::nullopt;
+    return plan_.grid[*answer_.at];
+  }
+
+  bool is_safe() const { return found().has_value() || answer_.outcome == SizeOutcome::kWindow; }
+
+  /// Why runs of a value are not good: "17 do not recover, 2 break success_rate >= 0.99".
+  std::string reasons_of(std::size_t place) const {
+    const auto probe = std::ranges::find(answer_.probes, place, &SizeProbe::place);
+    if (probe == answer_.probes.end()) return "";
+    const SizeReasons& r = study_.reasons[static_cast<std::size_t>(probe - answer_.probes.begin())];
+    std::vector<std::string> parts;
+    const auto add = [&](std::size_t count, const char* one, const char* more) {
+      if (count > 0) parts.push_back(fmt::format("{} {}", count, count == 1 ? one : more));
+    };
+    if (plan_.is_disturbed) {
+      add(r.not_recovered, "does not recover", "do not recover");
+    } else {
+      add(r.not_recovered, "does not keep up", "do not keep up");
+    }
+    add(r.ill_before, "is ill even before anything goes wrong",
+        "are ill even before anything goes wrong");
+    for (std::size_t i = 0; i < r.breaks.size(); ++i) {
+      const std::string text = limit_text(plan_.limits[i]);
+      add(r.breaks[i], ("breaks " + text).c_str(), ("break " + text).c_str());
+    }
+    add(r.too_short, "is too short to tell", "are too short to tell");
+    return fmt::format("{}", fmt::join(parts, ", "));
+  }
+
+ private:
+  const SizeProbe& probe(std::size_t place) const { return *answer_.find(place); }
+
+  std::string part(std::size_t place) const {
+    return scenario::said_part(probe(place).good, probe(place).runs, "run");
+  }
+
+  std::string good_with(std::size_t place) const {
+    return fmt::format("{} {} good with {}", part(place), probe(place).runs == 1 ? "is" : "are",
+                       value(place));
+  }
+
+  std::string_view extreme() const { return answer_.is_largest ? "largest" : "smallest"; }
+
+  std::string first() const {
+    switch (answer_.outcome) {
+      case SizeOutcome::kFound:
+        return fmt::format(
+            "The {} safe {} is {}: {} {} good, but {} with {}.", extreme(), bare_key(),
+            value(*answer_.at), part(*answer_.at), probe(*answer_.at).runs == 1 ? "is" : "are",
+            n_of(probe(*answer_.beyond).good, probe(*answer_.beyond).runs), value(*answer_.beyond));
+      case SizeOutcome::kBracket:
+        return bracket();
+      case SizeOutcome::kAllSafe:
+        return all_safe();
+      case SizeOutcome::kNoneSafe:
+        return fmt::format("No {} from {} to {} is enough: {}, {} with {}.", bare_key(),
+                           value(first_place()), value(last_place()), good_with(last_place()),
+                           n_of(probe(first_place()).good, probe(first_place()).runs),
+                           value(first_place()));
+      case SizeOutcome::kWindow:
+        return fmt::format(
+            "Only a {} in between is safe: from {} to {}, where {}, and {} with {}; "
+            "but {} with {}, and {} with {}.",
+            bare_key(), value(*answer_.at), value(*answer_.to), good_with(*answer_.at),
+            n_of(probe(*answer_.to).good, probe(*answer_.to).runs), value(*answer_.to),
+            n_of(probe(first_place()).good, probe(first_place()).runs), value(first_place()),
+            n_of(probe(last_place()).good, probe(last_place()).runs), value(last_place()));
+      case SizeOutcome::kNotMonotone:
+        return fmt::format(
+            "There is no single safe {}: safe values and others take turns; safe {} "
+            "{}, not safe {}.",
+            bare_key(), safe_places().size() == 1 ? "is" : "are", joined(safe_places()),
+            joined(unsafe_places()));
+      case SizeOutcome::kOpen:
+        break;
+    }
+    return fmt::format(
+        "Too close to tell: no {} from {} to {} is known to be safe, and not all are "
+        "known not to be.",
+        bare_key(), value(first_place()), value(last_place()));
+  }
+
+  std::string bracket() const {
+    const std::string safe =
+        fmt::format("{} is safe ({})", value(*answer_.at), good_with(*answer_.at));
+    if (!answer_.beyond) {
+      return fmt::format(
+          "The {} safe {} is {} or {}: {}; that a {} one is not safe could not be "
+          "shown.",
+          extreme(), bare_key(), value(*answer_.at), answer_.is_largest ? "more" : "less",
+          good_with(*answer_.at), answer_.is_largest ? "larger" : "smaller");
+    }
+    const std::string low = value(answer_.is_largest ? *answer_.at : *answer_.beyond);
+    const std::string high = value(answer_.is_largest ? *answer_.beyond : *answer_.at);
+    return fmt::format("The {} safe {} is between {} and {}: {}, {} with {} is not ({}).",
+                       extreme(), bare_key(), low, high, safe, "but", value(*answer_.beyond),
+                       n_of(probe(*answer_.beyond).good, probe(*answer_.beyond).runs));
+  }
+
+  std::string all_safe() const {
+    const std::size_t other = answer_.is_largest ? first_place() : last_place();
+    const std::string where = fmt::format("{}, and {} with {}", good_with(*answer_.at),
+                                          n_of(probe(other).good, probe(other).runs), value(other));
+    if (!answer_.is_largest && plan_.grid[*answer_.at] == 0) {
+      return fmt::format("None is needed: even with 0 as {} it is safe; {}.", key(), where);
+    }
+    return fmt::format(
+        "It does not depend on {}: every value from {} to {} that was tried is safe; "
+        "{}.",
+        key(), value(first_place()), value(last_place()), where);
+  }
+
+  std::optional<std::string> reason() const {
+    std::optional<std::size_t> of = answer_.beyond;
+    if (answer_.outcome == SizeOutcome::kNoneSafe) of = last_place();
+    if (answer_.outcome == SizeOutcome::kWindow) of = first_place();
+    if (answer_.outcome == SizeOutcome::kNotMonotone && !unsafe_places().empty()) {
+      of = unsafe_places().back();
+    }
+    if (!of) return std::nullopt;
+    const std::string why = reasons_of(*of);
+    if (why.empty()) return std::nullopt;
+    std::string text = fmt::format("With {}, {}", value(*of), why);
+    if (answer_.outcome == SizeOutcome::kWindow) {
+      const std::string also = reasons_of(last_place());
+      if (!also.empty()) text += fmt::format("; with {}, {}", value(last_place()), also);
+    }
+    return text + ".";
+  }
+
+  std::string meaning() const {
+    std::string text =
+        fmt::format("Safe: at least {} of runs are good, with {} confidence",
+                    said_percentage(plan_.search.share), said_percentage(plan_.search.confidence));
+    if (answer_.at &&
+        (answer_.outcome == SizeOutcome::kFound || answer_.outcome == SizeOutcome::kBracket)) {
+      const SizeProbe& p = probe(*answer_.at);
+      text += fmt::format("; with {}, between {} and {} are (95 % interval)", value(*answer_.at),
+                          percent(p.low), percent(p.high));
+    }
+    return text + ".";
+  }
+
+  std::string what_is_good() const {
+    std::vector<std::string> parts;
+    if (plan_.is_disturbed) {
+      parts.push_back(
+          plan_.disturbances.size() > 1
+              ? fmt::format("recovers from each of {} disturbances", plan_.disturbances.size())
+              : std::string("recovers"));
+    } else if (plan_.limits.empty()) {
+      parts.push_back(fmt::format("has at least {} of its requests succeed",
+                                  said_percentage(plan_.base.scenario.recovery.share)));
+    }
+    for (const SizeLimit& limit : plan_.limits) parts.push_back("keeps " + limit_text(limit));
+    return fmt::format("A run is good if it {}.", fmt::join(parts, " and "));
+  }
+
+  /// What is known of the curve besides the answer.
+  std::string shape() const {
+    if (answer_.outcome == SizeOutcome::kNoneSafe || answer_.outcome == SizeOutcome::kOpen ||
+        (answer_.outcome == SizeOutcome::kBracket && answer_.is_flat)) {
+      if (!answer_.is_flat) return "";
+      double low = 1, high = 0;
+      for (const SizeProbe& p : answer_.probes) {
+        const double share = static_cast<double>(p.good) / static_cast<double>(p.runs);
+        low = std::min(low, share);
+        high = std::max(high, share);
+      }
+      if (high == 0) return "";  // the answer says it
+      const std::string shares =
+          low == high ? percent(low) : fmt::format("{} to {}", percent(low), percent(high));
+      return fmt::format("It does not depend on {}: {} of runs are good whatever it is.", key(),
+                         shares);
+    }
+    if (answer_.outcome != SizeOutcome::kFound && answer_.outcome != SizeOutcome::kBracket) {
+      return "";
+    }
+    std::size_t safe = 0, others = 0;
+    for (const SizeProbe& p : answer_.probes) {
+      const bool on_safe_side =
+          answer_.is_largest ? p.place <= *answer_.at : p.place >= *answer_.at;
+      safe += on_safe_side ? 1 : 0;
+      others += on_safe_side || p.passes() ? 0 : 1;
+    }
+    const std::size_t rest = answer_.probes.size() - safe - others;
+    std::string text = fmt::format(
+        "Of {} tried from {} to {}, {} from {} on {} {} good throughout or known to be safe, and "
+        "{} "
+        "{}",
+        scenario::said_things(answer_.probes.size(), "value"), value(first_place()),
+        value(last_place()), safe, value(*answer_.at), answer_.is_largest ? "down" : "up",
+        safe == 1 ? "is" : "are", others,
+        answer_.is_largest ? "above it are not" : "below it are not");
+    if (rest > 0)
+      text += fmt::format(" ({} more {} safe, but not all up to there)", rest,
+                          rest == 1 ? "is" : "are");
+    return text + ".";
+  }
+
+  std::size_t first_place() const { return answer_.probes.front().place; }
+  std::size_t last_place() const { return answer_.probes.back().place; }
+
+  std::vector<std::size_t> safe_places() const {
+    std::vector<std::size_t> places;
+    for (const SizeProbe& p : answer_.probes) {
+      if (p.passes()) places.push_back(p.place);
+    }
+    return places;
+  }
+  std::vector<std::size_t> unsafe_places() const {
+    std::vector<std::size_t> places;
+    for (const SizeProbe& p : answer_.probes) {
+      if (p.verdict == SizeVerdict::kUnsafe) places.push_back(p.place);
+    }
+    return places;
+  }
+
+  /// Neighbours among the values that were tried as a range: "5 to 8, 30".
+  std::string joined(const std::vector<std::size_t>& places) const {
+    std::string text;
+    std::size_t i = 0;
+    const auto number = [&](std::size_t place) {
+      return std::ranges::find(answer_.probes, place, &SizeProbe::place) - answer_.probes.begin();
+    };
+    while (i < places.size()) {
+      std::size_t j = i;
+      while (j + 1 < places.size() && number(places[j + 1]) == number(places[j]) + 1) ++j;
+      if (!text.empty()) text += ", ";
+      text += value(places[i]);
+      if (j > i) text += " to " + value(places[j]);
+      i = j + 1;
+    }
+    return text;
+  }
+
+  const SizePlan& plan_;
+  const SizeStudy& study_;
+  const SizeAnswer& answer_;
+};
+
+// --- Values --------------------------------------------------------------------------------------
+
+struct SizeRow {
+  const SizePlan& plan;
+  const SizeStudy& study;
+  const SizeReport& report;
+  std::size_t number;
+
+  const SizeProbe& probe() const { return study.answer.probes[number]; }
+  const SizeReasons& reasons() const { return study.reasons[number]; }
+  Ranged share() const {
+    const SizeProbe& p = probe();
+    return {static_cast<double>(p.good) / static_cast<double>(p.runs), p.low, p.high};
+  }
+  std::size_t breaks() const {
+    std::size_t all = 0;
+    for (const std::size_t count : reasons().breaks) all += count;
+    return all;
+  }
+};
+
+std::string verdict_words(SizeVerdict verdict) {
+  switch (verdict) {
+    case SizeVerdict::kSafe:
+      return "safe";
+    case SizeVerdict::kLikely:
+      return "good so far";
+    case SizeVerdict::kUnsafe:
+      return "not safe";
+    case SizeVerdict::kOpen:
+      break;
+  }
+  return "too close to tell";
+}
+
+CellTable size_table(const SizePlan& plan, const SizeStudy& study) {
+  const SizeReport report(plan, study);
+  std::vector<SizeRow> rows;
+  for (std::size_t i = 0; i < study.answer.probes.size(); ++i) {
+    rows.push_back({plan, study, report, i});
+  }
+  Columns<SizeRow> t;
+  t.csv("scenario", [](auto& r) { return r.plan.base.scenario.name; });
+  t.files("key", [](auto& r) { return r.plan.key.path; });
+  t.files("value", {plan.key.path}, [](auto& r) {
+     return Shown{r.plan.grid[r.probe().place], r.report.value(r.probe().place)};
+   }).unit(plan.key.unit);
+  t.files("unit", [](auto& r) { return r.plan.key.unit; });
+  t.files("runs", [](auto& r) { return r.probe().runs; });
+  t.files("good", {"good runs"}, [](auto& r) {
+    return Shown{r.probe().good, n_of(r.probe().good, r.probe().runs)};
+  });
+  t.files("share ci_low ci_high", {"share"}, [](auto& r) {
+    return Shown{r.share(), share_text(r.share())};
+  });
+  t.files("verdict", {"", Side::kLeft}, [](auto& r) {
+    return Shown{std::string(name(r.probe().verdict)), verdict_words(r.probe().verdict)};
+  });
+  t.files("not_recovered", [](auto& r) { return r.reasons().not_recovered; });
+  t.files("ill_before", [](auto& r) { return r.reasons().ill_before; });
+  t.files("too_short", [](auto& r) { return r.reasons().too_short; });
+  t.files("breaks_limit", [](auto& r) { return r.breaks(); });
+  t.text({"why not", Side::kLeft}, [](auto& r) { return r.report.reasons_of(r.probe().place); });
+  return {t, rows};
+}
+
+std::vector<TableSource> size_tables(const SizePlan& plan, const SizeStudy& study) {
+  return {source_of("size", size_table(plan, study))};
+}
+
+Json size_json(const SizePlan& plan, const SizeStudy& study) {
+  const SizeAnswer& a = study.answer;
+  const SizeReport report(plan, study);
+  const auto at = [&](const std::optional<std::size_t>& place) {
+    return place ? Json(plan.grid[*place]) : Json();
+  };
+  Json limits = Json::array(), disturbances = Json::array();
+  for (const SizeLimit& l : plan.limits) {
+    limits.push_back({{"metric", l.metric->name},
+                      {"client", l.client},
+                      {"at_least", optional_json(l.at_least)},
+                      {"at_most", optional_json(l.at_most)}});
+  }
+  for (const Variant& v : plan.disturbances) {
+    if (!v.name.empty()) disturbances.push_back(v.name);
+  }
+  return {{"path", plan.key.path},
+          {"words", report.key()},
+          {"unit", plan.key.unit},
+          {"low", plan.grid.front()},
+          {"high", plan.grid.back()},
+          {"outcome", name(a.outcome)},
+          {"is_safe", report.is_safe()},
+          {"is_largest", a.is_largest},
+          {"is_flat", a.is_flat},
+          {"value", optional_json(report.found())},
+          {"from", at(a.outcome == SizeOutcome::kWindow ? a.at : std::nullopt)},
+          {"to", at(a.to)},
+          {"beyond", at(a.beyond)},
+          {"share", plan.search.share},
+          {"confidence", plan.search.confidence},
+          {"must_recover", plan.is_disturbed},
+          {"limits", std::move(limits)},
+          {"disturbances", std::move(disturbances)},
+          {"values", rows_json(size_table(plan, study))}};
+}
+
+}  // namespace
+
+std::vector<std::string> size_sentences(const SizePlan& plan, const SizeStudy& study) {
+  return SizeReport(plan, study).sentences();
+}
+
+Document size_document(const SizePlan& plan, const SizeStudy& study) {
+  const LoadedScenario& base = plan.base;
+  const SizeReport report(plan, study);
+  const std::vector<std::string> varied = {plan.key.path};
+  const Heading heading = heading_of(base, varied);
+  Document d;
+  d.title(heading, fmt::format("{} from {} to {}, {} of {}, seed {}", plan.key.path,
+                               report.said(plan.grid.front()), report.said(plan.grid.back()),
+                               scenario::said_things(study.replications, "run"),
+                               scenario::said_things(study.answer.probes.size(), "value"),
+                               base.scenario.seed));
+  const std::vector<std::string> sentences = report.sentences();
+  d.gap().answer_first(sentences);
+  d.gap().show(shown(size_table(plan, study)));
+  d.notes(report.notes());
+  d.head("size", heading, base.scenario, study.replications);
+  d.member("size", size_json(plan, study));
+  d.member("search", {{"id", fmt::format("{:016x}", plan.id)}});
+  d.member("sentences", sentences);
+  d.member("notes", report.notes());
+  d.scenario_members(base);
+  d.tables(size_tables(plan, study));
+  d.scenario_file(base);
+  return d;
+}
+
+}  // namespace retrysim::report
+
+namespace retrysim {
+
+Tables tables(const SizePlan& plan, const SizeStudy& study) {
+  return Tables(report::size_tables(plan, study));
+}
+
+}  // namespace retrysim
