@@ -473,14 +473,6 @@ class Mender:
         if self.get(prefix, "breaker.failure_share") == "none" and \
                 not self.given(prefix, "breaker.consecutive"):
             self.drop(prefix, "breaker.failure_share")
-        # What it ignores, it cannot open for.
-        def names(key):
-            value = self.get(prefix, key)
-            return set(value if isinstance(value, list) else str(value).split(", "))
-        usual = {"throttling", "transient", "timeout"}
-        failures = names("breaker.failures") if self.given(prefix, "breaker.failures") else usual
-        if self.given(prefix, "breaker.ignored") and not failures - names("breaker.ignored"):
-            self.drop(prefix, "breaker.ignored")
         preset = self.get(prefix, "breaker.preset")
         if preset == "opossum" or self.get(prefix, "breaker.counted") == "calls":
             self.drop(prefix, "breaker.window_calls")
