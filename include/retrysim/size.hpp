@@ -6,8 +6,8 @@
 //     SizeRequest request{.scenario = "mine.toml", .what = "service.api.servers=4:40"};
 //     request.limits = {parse_choice_limit("success_rate>=0.99")};
 //     const SizePlan plan = plan_size(request).value();
-//     const SizeAnswer answer = find_size(plan);
-//     if (answer.outcome == SizeOutcome::kFound) ... answer.value(plan) ...
+//     const SizeStudy study = find_size(plan);
+//     if (study.answer.outcome == SizeOutcome::kFound) ... plan.grid[*study.answer.at] ...
 //
 // The values are those of a grid, each of which is at most 20 % less than the next, or 1 less. Some
 // over the whole grid are tried first, and then those around each change between safe and not. No

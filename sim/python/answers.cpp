@@ -21,6 +21,7 @@
 #include "report/run/evaluation.hpp"
 #include "report/run/text.hpp"
 #include "report/sdk_upgrade.hpp"
+#include "report/size.hpp"
 #include "report/sweep.hpp"
 #include "report/tip.hpp"
 #include "report/uncertain.hpp"
@@ -382,6 +383,41 @@ Answer answer_tip(const Source& source, const std::string& trigger,
                    std::vector<std::filesystem::path> reads = s->plan.inputs;
                    reads.push_back(s->file);
                    return report::identity_of(s->plan.base, reads, "tip", s->requests);
+                 },
+                 {},
+                 std::move(facts),
+                 part_of(state, state->plan.base)});
+}
+
+Answer answer_size(const SizeRequest& request, const ReplicationOptions& options) {
+  struct Found {
+    SizePlan plan;
+    SizeStudy study;
+    std::filesystem::path file;
+    std::vector<std::string> requests;
+  };
+  const auto state = std::make_shared<Found>();
+  state->plan = plan_size(request).value();
+  state->file = request.scenario;
+  state->requests = {fmt::format("{}={}:{}", state->plan.key.path, state->plan.grid.front(),
+                                 state->plan.grid.back())};
+  append(state->requests, options_of("disturbance", request.disturbances));
+  state->study = find_size(state->plan, options);
+  const SizeAnswer& answer = state->study.answer;
+  std::map<std::string, std::string> facts = {{"outcome", std::string(name(answer.outcome))}};
+  const auto add = [&](const char* fact, std::optional<std::size_t> place) {
+    if (place) facts[fact] = fmt::format("{}", state->plan.grid[*place]);
+  };
+  add("at", answer.at);
+  add("to", answer.to);
+  add("beyond", answer.beyond);
+  return Answer({state,
+                 [s = state.get()] { return retrysim::tables(s->plan, s->study); },
+                 [s = state.get()] { return report::size_document(s->plan, s->study); },
+                 [s = state.get()] {
+                   std::vector<std::filesystem::path> reads = s->plan.inputs;
+                   reads.push_back(s->file);
+                   return report::identity_of(s->plan.base, reads, "size", s->requests);
                  },
                  {},
                  std::move(facts),

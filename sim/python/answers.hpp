@@ -6,6 +6,7 @@
 
 #include <retrysim/run.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/size.hpp>
 #include <retrysim/table.hpp>
 
 #include <filesystem>
@@ -101,6 +102,8 @@ Answer answer_sweep(const Source& source, const std::vector<std::string>& vary,
 Answer answer_tip(const Source& source, const std::string& trigger,
                   const std::vector<std::string>& vary, double tolerance,
                   const ReplicationOptions& options);
+
+Answer answer_size(const SizeRequest& request, const ReplicationOptions& options);
 
 Answer answer_advise(const Source& source, const ReplicationOptions& options);
 

@@ -370,6 +370,23 @@ void bind_questions(py::module_& m) {
       return answer_tip({file, edits}, trigger, vary, tolerance, o);
     });
   });
+  m.def("size", [](const fs::path& file, const Texts& edits, const std::string& what,
+                   const Texts& disturbances, const Texts& limits, const std::string& client,
+                   bool expectations, bool largest, double share, double confidence,
+                   std::size_t max_replications, const py::kwargs& how) {
+    SizeRequest request{.scenario = file, .edits = edits, .what = what};
+    request.disturbances = disturbances;
+    for (const std::string& limit : limits) {
+      request.limits.push_back(parse_choice_limit(limit, "slo"));
+    }
+    request.client = client;
+    request.with_expectations = expectations;
+    request.wants_largest = largest;
+    request.share = share;
+    request.confidence = confidence;
+    request.most_runs = max_replications;
+    return answer_of(settings_of(how), [&](const Options& o) { return answer_size(request, o); });
+  });
   m.def("advise", [](const fs::path& file, const Texts& edits, const py::kwargs& how) {
     return answer_of(settings_of(how), [&](const Options& o) {
       return answer_advise({file, edits}, o);

@@ -148,6 +148,15 @@ class SameBytes(WithFolder):
         self.assertIn(found.outcome, ("found", "recovers_at_last_value", "tips_at_first_value",
                                       "not_judged"))
 
+    def test_size(self):
+        asked = "service.api.servers=1:8"
+        command("size", asked, self.small, "--slo", "success_rate>=0.5", "--out",
+                self.folder / "z", "--quiet")
+        found = retrysim.size(self.small, asked, slo="success_rate>=0.5")
+        self.assert_same_files(found, self.folder / "z")
+        told = json.loads((self.folder / "z" / "result.json").read_text())
+        self.assertEqual(found.outcome, told["size"]["outcome"])
+
     def test_advise(self):
         command("advise", self.small, "--out", self.folder / "a", "--quiet")
         self.assert_same_files(retrysim.advise(self.small, jobs=2), self.folder / "a")

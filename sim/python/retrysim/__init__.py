@@ -28,8 +28,8 @@ from typing import Sequence as _Sequence
 from typing import Union as _Union
 
 from . import _engine
-from .answers import (Advice, Choice, Comparison, Fit, Prediction, Run, SdkUpgrade, Sweep, Tip,
-                      Uncertain, Verdict)
+from .answers import (Advice, Choice, Comparison, Fit, Prediction, Run, SdkUpgrade, Size, Sweep,
+                      Tip, Uncertain, Verdict)
 from .errors import InputError, LimitExceeded, OutputError, TokenMisuse, WarmupNotFound
 from .scenario import Scenario
 from .scenario import edits_of as _edits_of
@@ -44,10 +44,10 @@ _Changes = _Union[str, _Sequence[str], _Mapping[str, _Any], None]
 
 __version__: str = _engine.version
 __all__ = ["Advice", "Choice", "Comparison", "Fit", "Imported", "InputError", "LimitExceeded",
-           "OutputError", "Prediction", "RetryStrategy", "Run", "Scenario", "SdkUpgrade", "Sweep",
-           "Table", "Tip", "TokenMisuse", "Uncertain", "Verdict", "WarmupNotFound", "advise",
-           "choose", "compare", "fit", "import_config", "load", "from_text", "predict", "run",
-           "sdk_upgrade", "sweep", "tip"]
+           "OutputError", "Prediction", "RetryStrategy", "Run", "Scenario", "SdkUpgrade", "Size",
+           "Sweep", "Table", "Tip", "TokenMisuse", "Uncertain", "Verdict", "WarmupNotFound",
+           "advise", "choose", "compare", "fit", "from_text", "import_config", "import_kinds",
+           "load", "predict", "run", "sdk_upgrade", "size", "sweep", "tip"]
 
 
 def load(file: _File, set: _Changes = None) -> Scenario:
@@ -79,6 +79,10 @@ def _choices(vary):
                 f"{path}={','.join(_toml_of(value) for value in values)}"
                 for path, values in vary.items()]
     return [str(one) for one in vary]
+
+
+def _list(texts):
+    return [texts] if isinstance(texts, str) else [str(text) for text in texts]
 
 
 def _files(variants):
@@ -119,10 +123,10 @@ def choose(scenario: _Source, vary: _Changes = None, maximize: _Optional[str] = 
     if (maximize is None) == (minimize is None):
         raise TypeError("expected one of maximize and minimize, the name of a metric")
     file, edits, kept = _source_of(scenario, set)
-    limits = [subject_to] if isinstance(subject_to, str) else list(subject_to)
     return Choice(_engine.choose(file, edits, _choices(vary), _files(variants),
-                                 maximize or minimize, maximize is not None, client, limits,
-                                 confidence, indifference, max_replications, **how))
+                                 maximize or minimize, maximize is not None, client,
+                                 _list(subject_to), confidence, indifference, max_replications,
+                                 **how))
 
 
 def sweep(scenario: _Source, vary: _Changes, set: _Changes = None, **how: _Any) -> Sweep:
@@ -137,6 +141,19 @@ def tip(scenario: _Source, trigger: str, vary: _Changes = None, set: _Changes = 
     "fault.outage.duration=1s:60s"; with values to `vary`, for each of them."""
     file, edits, kept = _source_of(scenario, set)
     return Tip(_engine.tip(file, edits, trigger, _choices(vary), tolerance, **how))
+
+
+def size(scenario: _Source, what: str, disturbances: _Union[str, _Sequence[str]] = (),
+         slo: _Union[str, _Sequence[str]] = (), set: _Changes = None, client: str = "all",
+         expectations: bool = False, largest: bool = False, share: float = 0.95,
+         confidence: float = 0.95, max_replications: int = 1000, **how: _Any) -> Size:
+    """Searches for the smallest (or largest) safe value of a key, "service.api.servers=4:40": one
+    with which at least `share` of the runs recover from each of the `disturbances`
+    ("fault.outage.duration=1s,10s") and keep the limits `slo` ("success_rate>=0.99"), with this
+    `confidence`."""
+    file, edits, kept = _source_of(scenario, set)
+    return Size(_engine.size(file, edits, what, _list(disturbances), _list(slo), client,
+                             expectations, largest, share, confidence, max_replications, **how))
 
 
 def advise(scenario: _Source, set: _Changes = None, **how: _Any) -> Advice:

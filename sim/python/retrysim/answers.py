@@ -198,6 +198,31 @@ class Tip(Answer):
         return None if found is None else float(found)
 
 
+class Size(Answer):
+    """The answer of `size`: a row of the table `size` for each value that was tried."""
+
+    @property
+    def outcome(self):
+        """"found", "bracket", "all_safe", "none_safe", "window", "not_monotone" or "open"."""
+        return self._engine.facts["outcome"]
+
+    @property
+    def value(self):
+        """The safe value nearest to those that are not: of a window the smallest, of "all_safe" the
+        end that is asked for. None if there is none."""
+        return self._number("at")
+
+    @property
+    def beyond(self):
+        """The nearest value on the other side that is known not to be safe; None if there is
+        none."""
+        return self._number("beyond")
+
+    def _number(self, fact):
+        found = self._engine.facts.get(fact)
+        return None if found is None else float(found)
+
+
 class Advice(Answer):
     """The answer of `advise`: a row of the table `advice` for each remedy, the best first."""
 
