@@ -69,7 +69,7 @@ COMMANDS = {
                "success_rate>=0.2+-0.2"],
     "advise": ["advise", "outage.toml"],
     "sweep": ["sweep", "traced.toml", "--vary", "client.web.count=1:4:1"],
-    "map": ["map", "outage.toml", "--vary", "client.web.arrivals.total_rate=200:400:100", "--vary",
+    "map": ["map", "outage.toml", "--vary", "client.web.arrivals.total_rate=200:400:200", "--vary",
             "client.web.retry.max_attempts=1,3", "--confirm", "3"],
     "tip": ["tip", "outage.toml", "--trigger", "fault.outage.duration=0.9s:1.5s", "--tolerance",
             "0.2"],
