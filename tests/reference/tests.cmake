@@ -6,6 +6,7 @@ target_compile_definitions(traced_model PRIVATE RETRYSIM_TRACE RETRYSIM_FLATTEN=
 target_compile_options(traced_model PRIVATE
   $<$<CONFIG:Release>:-O1> ${RETRYSIM_COLD_FLAGS} ${retrysim_no_false_alarms_with_headers})
 target_link_libraries(traced_model PRIVATE retrysim_flags)
+retrysim_make_shareable(traced_model)  # as the headers below are
 target_precompile_headers(traced_model REUSE_FROM retrysim_flow)
 retrysim_compile_as_one(traced_model)
 
