@@ -21,14 +21,14 @@ using Found = std::optional<Finding>;
 using enum Severity;
 
 constexpr double kWell = 0.99;  ///< success rate of a group that has no trouble
-constexpr double kFewest = 5;   ///< requests; all of them failing is no chance
+constexpr double kFewest = 5;   ///< requests, so many that it cannot be chance if all fail
 
-constexpr double kNoticeablyFewer = 0.01;  ///< of the success rate
+constexpr double kNoticeablyFewer = 0.01;  ///< points of the success rate
 
 enum class Change { kNone, kWorse, kUnclear };
 
 /// What chance explains of a difference between success rates: three standard errors of it, with
-/// one more failure and one more success. Both have requests.
+/// one more failure and one more success. Both must have requests.
 double noise_of_success(const Requests& a, const Requests& b) {
   constexpr double kDeviations = 3;
   const double p = (a.made - a.succeeded + b.made - b.succeeded + 1) / (a.made + b.made + 2);
@@ -43,20 +43,20 @@ Change success_change(const Requests& before, const Requests& then) {
   return difference > noise_of_success(before, then) ? Change::kWorse : Change::kUnclear;
 }
 
-/// Whether a reader sees the same percentage.
+/// Whether two shares are printed as the same percentage.
 bool said_alike(double a, double b) {
   return share(a, number(a)).said().text == share(b, number(b)).said().text;
 }
 
-/// Whether what is said of them may be that they succeed as often.
+/// Whether a sentence may say that both succeed equally often.
 bool succeed_as_often(const Requests& before, const Requests& then) {
   const double difference = std::abs(before.success_share() - then.success_share());
   return before.made == 0 || then.made == 0 || difference <= noise_of_success(before, then) ||
          said_alike(before.success_share(), then.success_share());
 }
 
-/// Whether requests take half as long again, with regard to how many they are: the standard
-/// deviation of a latency is about its mean.
+/// Whether requests take at least half as long again, beyond chance; the standard deviation of a
+/// latency is taken to be its mean.
 bool is_slower(const Requests& before, const Requests& then) {
   constexpr double kSlower = 1.5, kDeviations = 3;
   if (before.ended == 0 || then.ended == 0) return false;
@@ -64,13 +64,13 @@ bool is_slower(const Requests& before, const Requests& then) {
   return then.mean_latency_s() > (kSlower + noise) * before.mean_latency_s();
 }
 
-/// What the time of the disturbance is compared with: the time before it, or where there is none,
-/// the time since the group is back.
+/// The requests with which those of the disturbance are compared: made before it, or if there are
+/// too few, since the group is back.
 bool is_normal_before(const GroupCase& c) { return c.before_it().made >= kFewest || !c.recovers(); }
 Requests normal(const GroupCase& c) { return is_normal_before(c) ? c.before_it() : c.made.after; }
 
-/// Those made since the last disturbance, without those that the end of the run has cut off: none
-/// of them fails.
+/// Requests made since the last disturbance, without those cut off by the end of the run, which
+/// have not failed.
 Requests known_since(const GroupCase& c) {
   Requests since = c.made.since();
   since.made = std::max(since.made - c.cut_off, since.succeeded);
@@ -82,20 +82,20 @@ bool is_as_before(const GroupCase& c, const Requests& then) {
   return success_change(normal(c), then) == Change::kNone;
 }
 
-/// Whether there is no sign that it is down after the disturbance: it is back in all replications,
-/// or there were too few requests in each of them, but not in all together.
+/// Whether nothing suggests that the group is down after the disturbance: it is back in all
+/// replications, or each had too few requests to tell, but all together have enough.
 bool seems_up(const GroupCase& c) {
   if (c.recovers()) return true;
   return c.disturbed() && c.recoveries.runs() > 0 && c.recoveries.down() == 0 &&
          is_as_before(c, known_since(c));
 }
 
-/// The disturbance is still on when the run ends: there is nothing after it.
+/// Whether a disturbance is still on when the run ends, so that nothing comes after it.
 bool lasts_to_end(const GroupCase& c) { return c.disturbed() && c.recoveries.watched_s <= 0; }
 
 bool back_at_once(const GroupCase& c) { return seems_up(c) && c.recoveries.late_s.empty(); }
 
-/// Of at least one value; they are in order.
+/// The median of at least one value; `values` must be sorted.
 double median(const std::vector<double>& values) {
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
@@ -105,7 +105,7 @@ Sentence its_first(const GroupCase& c) {
   return say("the {}{}", c.disturbances.count > 1 ? Words("first ") : Words(""), kind_of(c));
 }
 
-/// A share of successes that says no more than that there are some.
+/// A share of successes so small that the figure itself says nothing.
 constexpr double kHardlyAnySuccess = 1e-4;
 
 /// "only 12 % of the requests made during the fault succeed".
@@ -176,7 +176,7 @@ Sentence why_nothing(const GroupCase& c, double due) {
   return say("{} between {} and {}", claim("its rate is zero", by_keys), from, to);
 }
 
-/// The same of a group that makes calls, and whether that is good.
+/// Why a group of calls between services made none, and whether that is good.
 std::pair<Sentence, bool> why_no_call(const GroupCase& c) {
   std::vector<const CallSpec*> own;
   for (const CallSpec& call : c.scenario.calls) {
@@ -229,7 +229,7 @@ std::vector<EvidenceFigure> recovery(const GroupCase& c) {
 
 constexpr std::string_view kGoodputOverTime = "successes over time";
 
-/// Enough requests fail before anything happens that it is no chance.
+/// Whether more requests fail before the disturbance than chance explains.
 bool fails_before(const GroupCase& c) {
   constexpr double kFailures = 3;
   const Requests r = c.before_it();
@@ -237,8 +237,8 @@ bool fails_before(const GroupCase& c) {
          r.success_share() < kWell;
 }
 
-/// From when on hardly any request succeeds, s after the start: in the replications in which that
-/// is so.
+/// The time from which on hardly any request succeeds, s after the start: mean over the
+/// replications with such a collapse, empty if there is none.
 std::optional<Figure> collapse_time(const GroupCase& c) {
   if (c.collapse.runs == 0) return std::nullopt;
   return roughly(c.collapse.from_s / static_cast<double>(c.collapse.runs),
@@ -274,7 +274,7 @@ std::vector<EvidenceFigure> backlog_figures(const GroupCase& c) {
   return {{"backlog_middle", b.middle / n}, {"backlog_end", b.end / n}};
 }
 
-/// What is under way is counted in finer bins than those of the time series.
+/// Requests under way are counted in finer bins than those of the time series.
 constexpr std::string_view kCountBins = "requests under way, in the bins in which they are counted";
 
 /// "2890 requests are under way when the fault begins, 1440 halfway there"
@@ -330,7 +330,7 @@ Found overloaded_before(const GroupCase& c) {
                  backlog_figures(c)};
 }
 
-/// What is said of a group that is not back, of the time before.
+/// For a group that is not back: how it fared before the disturbance, if not well.
 Sentence before_too(const GroupCase& c) {
   return fails_before(c) ? say(" ({} before it)", success(c, c.made.before)) : Sentence();
 }
@@ -340,15 +340,15 @@ Sentence failed_before_it(const GroupCase& c) {
                          : Sentence();
 }
 
-/// Goodput is lower after the disturbance, and says more than the share of requests that succeed.
+/// Whether goodput is lower after the disturbance, and says more than the success rate.
 bool is_lower_in_goodput(const GroupCase& c) {
   constexpr double kLower = 0.9;
   return c.is_told_by_goodput() && c.after.seconds > 0 &&
          c.goodput(c.after) < kLower * c.goodput(c.before);
 }
 
-/// Of a group that was back for all of the hold, and collapsed again: in most of those replications
-/// that are down in the end, or are back.
+/// A note on a group that was back for the whole hold time and collapsed again, in most of the
+/// replications that are back in the end (`back`), or that are down.
 Sentence relapse_note(const GroupCase& c, bool back) {
   const Recoveries& r = c.recoveries;
   const std::size_t of_them = back ? r.relapsed_and_back : r.relapsed - r.relapsed_and_back;
@@ -405,17 +405,17 @@ Found too_short(const GroupCase& c) {
   return f;
 }
 
-/// That goodput is back so soon that the recovery takes no time.
+/// The claim that goodput is back so soon that the recovery takes no time.
 Figure at_once_claim(const GroupCase& c, std::string_view words) {
   return claim(words, recovery_source(c, "max") <= number(at_once_s(c.scenario)));
 }
 
-/// The median of the recoveries that take their time.
+/// The median of the recovery times that are not "at once".
 Figure median_late(const GroupCase& c) {
   return roughly(median(c.recoveries.late_s), recovery_source(c, "median", at_once_s(c.scenario)));
 }
 
-/// That some of the recoveries take no time.
+/// The claim that some of the recoveries take no time.
 Figure some_at_once(const GroupCase& c) {
   return claim("at once", recovery_source(c, "min") <= number(at_once_s(c.scenario)));
 }
@@ -450,7 +450,7 @@ Found sometimes(const GroupCase& c) {
       recovery(c)};
 }
 
-/// It was down from one disturbance to the next one, which ended that.
+/// The group was down from one disturbance to the next.
 Found down_between(const GroupCase& c) {
   const auto gap = std::ranges::find_if(
       c.gaps, [&](const Gap& g) { return 2 * g.down > c.runs && g.watched_s > 0; });
@@ -486,15 +486,14 @@ Sentence few_of(const GroupCase& c, const Requests& r) {
              whole(r.made, made(c, r, "requests")));
 }
 
-/// Counts are those of all runs together.
+/// A note that counts are of all runs together, if there are several.
 Sentence in_all_runs(const GroupCase& c) {
   return c.runs > 1 ? say(" ({} runs together)",
                           whole(static_cast<double>(c.runs), metric(c, "requests", "count")))
                     : Sentence();
 }
 
-/// Requests are made while the disturbance is on, enough to tell how they fare, and at no other
-/// time.
+/// Whether requests are made only while the disturbance is on, and enough to tell how they fare.
 bool is_made_only_during(const GroupCase& c) {
   constexpr double kEnough = 30;
   return c.disturbed() && c.runs > 0 && c.made.before.made == 0 && c.made.since().made == 0 &&
@@ -513,7 +512,7 @@ Found too_few(const GroupCase& c) {
   if (!c.disturbed() || c.runs == 0 || is_made_only_during(c)) return std::nullopt;
   const Change during = success_change(normal(c), c.made.during);
   if ((seems_up(c) || lasts_to_end(c)) && during != Change::kUnclear) return std::nullopt;
-  // What is bad before is told, however much it varies.
+  // Trouble before the disturbance is reported, however much it varies.
   constexpr double kEnough = 30;
   const double since_made = c.made.since().made;
   if (fails_before(c) && std::min(c.made.during.made, since_made) >= kEnough) {
@@ -529,7 +528,7 @@ Found too_few(const GroupCase& c) {
     add_lost_under_way(c, f);
     return f;
   }
-  // A recovery that is seen says that it was down.
+  // An observed recovery shows that the group was down.
   if (c.recovers() && !c.recoveries.late_s.empty()) return std::nullopt;
   const Requests since = c.made.since();
   Sentence counts;
@@ -557,8 +556,8 @@ Found too_few(const GroupCase& c) {
   return f;
 }
 
-/// It is back, to what was no good state.
-/// Small losses before it do not hide what it does.
+/// Whether the group fares much worse during the disturbance than before: small losses before do
+/// not hide what the disturbance does.
 bool is_much_worse_during(const GroupCase& c) {
   constexpr double kNearlyWell = 0.9, kMuchWorse = 0.1;
   const double before = c.made.before.success_share();
@@ -595,17 +594,17 @@ Sentence succeed_instead_of(const GroupCase& c, const Requests& then, Words when
              its_name(c), success(c, normal(c)));
 }
 
-/// That of the requests in `then` as many succeed as usual, or a point less.
+/// The claim that the requests in `then` succeed as often as usual, or a point less.
 Figure as_usual(const GroupCase& c, const Requests& then, std::string_view words) {
   return claim(words,
                successes_of(c, normal(c)) - successes_of(c, then) <= number(kNoticeablyFewer));
 }
 
-/// What is wrong although requests succeed.
+/// Something that is wrong although requests succeed.
 struct Flaw {
   Sentence text;  ///< "5.9 % of those with side effects take effect more than once"
   EvidenceFigure figure;
-  FigureSource condition;  ///< by which it is one
+  FigureSource condition;  ///< the condition that makes it a flaw
   bool is_bad = false;
 };
 
@@ -617,7 +616,8 @@ constexpr std::string_view kStorms = "retry storms, which are found in the bins 
 std::vector<Flaw> flaws(const GroupCase& c) {
   constexpr double kDuplicates = 0.001, kDegraded = 0.01, kWaiting = 0.25, kAttempts = 1.5,
                    kMany = 5;
-  constexpr double kStormy = 1.05;  // a group that hardly retries has no part in it
+  // Attempts per request; a group with fewer hardly takes part in a retry storm.
+  constexpr double kStormy = 1.05;
   constexpr double kLong_s = 1;
   std::vector<Flaw> all;
   const auto real = [](auto value) { return static_cast<double>(value); };
@@ -640,7 +640,7 @@ std::vector<Flaw> flaws(const GroupCase& c) {
                    {"degraded_share", degraded},
                    not_in_files(kFailedCalls)});
   }
-  // Clients that let themselves send less than comes to them.
+  // Clients whose limit on the send rate is below their arrival rate.
   if (c.total.latency_m.count > 0 && c.requests() > 0 && !c.disturbed() &&
       c.client.send_rate.in_use()) {
     const double wait_s = real(c.total.send_wait_ns) / 1e9 / c.requests();
@@ -688,7 +688,7 @@ std::vector<Flaw> flaws(const GroupCase& c) {
   return all;
 }
 
-/// ", but ...", and the severity of the worst.
+/// Adds ", but ..." for the flaws, and the severity of the worst.
 void add_flaws(const std::vector<Flaw>& flaws, Finding& f) {
   if (flaws.empty()) return;
   std::vector<Sentence> texts;
@@ -702,7 +702,8 @@ void add_flaws(const std::vector<Flaw>& flaws, Finding& f) {
   f.sentence += say(", but {}", joined(texts, " and ", " and "));
 }
 
-/// Of requests that the disturbance met on their way; nothing if they are few of those it meets.
+/// Adds what the disturbance did to requests already under way; nothing if they are a small share
+/// of all that it meets.
 void add_lost_under_way(const GroupCase& c, Finding& f) {
   constexpr double kMinLost = 3, kNoticeable = 0.01;
   const double lost = c.lost_under_way;
@@ -730,7 +731,7 @@ Found unaffected(const GroupCase& c) {
         say("{} of the requests made during {} succeed, {}", success(c, c.made.during), its_name(c),
             as_usual(c, c.made.during, is_normal_before(c) ? "as before" : "as they do later"));
     f.sentence = wrong.empty() ? say("unaffected: {}", succeed) : succeed;
-    if (wrong.empty() && degraded_calls(c)) {  // a cause says which
+    if (wrong.empty() && degraded_calls(c)) {  // a cause names them
       f.sentence = say("degraded answers: {}, but {} are whole", succeed, not_all_answers());
       f.severity = kInfo;
     } else {
@@ -743,7 +744,8 @@ Found unaffected(const GroupCase& c) {
 
 constexpr std::string_view kLatencyOverTime = "sums of latencies over time";
 
-/// Whether answers take longer and longer while the disturbance is on, of which a mean says little.
+/// Whether answers take longer and longer while the disturbance is on, so that their mean says
+/// little.
 bool grows(const GroupCase& c) {
   constexpr double kMuchLonger = 2, kMinAnswers = 20;
   const Growth& g = c.growth;
@@ -753,8 +755,8 @@ bool grows(const GroupCase& c) {
   return g.last_latency_s / g.last_ended > kMuchLonger * g.first_latency_s / g.first_ended;
 }
 
-/// Whether most of the requests that the disturbance makes wait are answered when it is over, of
-/// whose latency a mean says too little: next to nothing came back meanwhile.
+/// Whether next to nothing is answered while the disturbance is on, and most of its requests when
+/// it is over, so that their mean latency says too little.
 bool is_answered_later(const GroupCase& c) {
   constexpr double kCollapse = 0.5;
   return is_slower(normal(c), c.made.during) && c.made.during.made >= kFewest &&
@@ -771,8 +773,8 @@ Sentence most_of_them_later(const GroupCase& c) {
       c.disturbances.count > 1 ? Words("while no fault or surge is on") : Words("when it is over"));
 }
 
-/// "; 96 requests a second succeed during the fault, 1260 before it": of clients that wait for
-/// answers, who ask less while these come late.
+/// "; 96 requests a second succeed during the fault, 1260 before it": for clients that wait for
+/// answers, and so ask less while these come late.
 Sentence fewer_of_loop(const GroupCase& c) {
   constexpr double kMuchLess = 0.5;
   if (c.client.arrivals.process != ArrivalProcess::kClosed) return {};
@@ -832,7 +834,7 @@ Found only_slower(const GroupCase& c) {
   return f;
 }
 
-/// It does harm, and what comes after it is not known.
+/// The disturbance does harm and outlasts the run: recovery cannot be judged.
 Found still_on(const GroupCase& c) {
   if (is_made_only_during(c)) {
     const Requests& during = c.made.during;
@@ -857,16 +859,15 @@ Found still_on(const GroupCase& c) {
                  shares(c)};
 }
 
-/// What is left to say of a group that is back: that it is not as before, that it was not watched
-/// for long.
+/// Adds, for a group that is back, that it does not fare as before, or was not watched for long.
 Finding with_end_of_run(const GroupCase& c, Finding f) {
   const Recoveries& r = c.recoveries;
   f.sentence += relapse_note(c, true);
   add_lost_under_way(c, f);
-  Requests after = c.made.after;  // without those cut off
+  Requests after = c.made.after;  // without requests cut off at the end
   after.made = std::max(after.made - c.cut_off, after.succeeded);
   if (success_change(normal(c), after) == Change::kWorse) {
-    // Without a limit on attempts none fails.
+    // Without a limit on attempts no request fails.
     const bool endless = c.client.retry.max_attempts == RetryRules::kUnlimited;
     after.as_counted = c.cut_off == 0;
     const FigureSource failed = number(1) - successes_of(c, after);
@@ -889,7 +890,7 @@ Sentence later_than_usual(const GroupCase& c, const Requests& r) {
              mean_latency(c, normal(c)));
 }
 
-/// What a group whose goodput is back at once has to wait for.
+/// How late answers are, for a group whose goodput is back at once.
 Sentence but_slow(const GroupCase& c) {
   const Requests since = c.made.since();
   if (!is_slower(normal(c), since)) return {};
@@ -897,7 +898,7 @@ Sentence but_slow(const GroupCase& c) {
              mean_latency(c, since), mean_latency(c, normal(c)));
 }
 
-/// What was lost, what else was bad, and then how it came back.
+/// What was lost and what else was bad, followed by how the group came back.
 Sentence loss_and(const GroupCase& c, const Sentence& recovery, const Sentence& slow = {}) {
   const Requests& during = c.made.during;
   if (during.succeeded >= during.made) return recovery;
@@ -945,7 +946,7 @@ Sentence recovery_time(const GroupCase& c) {
   return text;
 }
 
-/// For recoveries at once and later ones, of which a mean would describe neither.
+/// Recoveries of which some are at once and some later, so that a mean would describe neither.
 Sentence mixed_recovery(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
   const double soon_s = at_once_s(c.scenario);
@@ -990,8 +991,8 @@ std::vector<EvidenceFigure> steady_figures(const GroupCase& c) {
   return {{"success_share", c.success_share()}, {"attempts_per_request_ratio", c.amplification()}};
 }
 
-/// Without a drain: requests under way when the run ends, which are no failures; as far as there
-/// are no more of them than usual, by Little's law.
+/// Requests under way when a run without a drain ends, which have not failed; limited to the number
+/// that is usual by Little's law.
 double cut_off_at_end(const GroupCase& c) {
   constexpr double kTimes = 3, kFew = 5;
   if (c.disturbed() || c.scenario.drain || c.total.latency_m.count == 0) return 0;
@@ -1003,7 +1004,7 @@ double cut_off_at_end(const GroupCase& c) {
   return c.requests() - unfinished >= kFewest ? unfinished : 0;
 }
 
-/// Of the requests whose end is known.
+/// The success rate of the requests whose end is known.
 double steady_share(const GroupCase& c) {
   const double cut_off = cut_off_at_end(c);
   return cut_off > 0 ? c.success_share() * c.requests() / (c.requests() - cut_off)
@@ -1014,14 +1015,14 @@ FigureSource steady_source(const GroupCase& c) {
   return metric(c, "successes") / (metric(c, "requests") - metric(c, "unfinished"));
 }
 
-/// "requests", or where that is noticeably another share, those of them that have ended.
+/// "requests", or "finished requests" if their success rate is noticeably different.
 Words those_told(const GroupCase& c) {
   return steady_share(c) - c.success_share() >= kNoticeablyFewer ? Words("finished requests")
                                                                  : Words("requests");
 }
 
 Found failing(const GroupCase& c) {
-  // Of a loop that stands still, the few requests that are made say little.
+  // When a closed loop stands still, the few requests that it makes say little.
   if (2 * c.backlog.stalled > c.runs) return std::nullopt;
   if (steady_share(c) >= kWell) return std::nullopt;
   Sentence when;
@@ -1054,7 +1055,7 @@ Found falls_behind(const GroupCase& c) {
   if (b.first_ended > 0 && b.last_ended > 0) {
     const double first_s = b.first_latency_s / b.first_ended;
     const double last_s = b.last_latency_s / b.last_ended;
-    // Of those that starve none may have had an answer.
+    // Perhaps none of the requests that starve has had an answer.
     if (last_s > first_s) sentence += say("; {}", first_and_last(first_s, last_s));
   }
   return Finding{std::move(sentence), backlog_figures(c)};
@@ -1076,7 +1077,7 @@ Found slow(const GroupCase& c) {
   const Words where = held     ? Words("until their client lets them be sent")
                       : pooled ? Words("for a connection")
                                : Words("in the queue");
-  // An average says little of what grows.
+  // An average says little about a latency that grows.
   constexpr double kGrows = 1.5;
   const Backlog& b = c.backlog;
   const double first_s = b.first_ended > 0 ? b.first_latency_s / b.first_ended : 0;
@@ -1092,7 +1093,7 @@ Found slow(const GroupCase& c) {
                                                      "that an attempt takes")),
                         where, roughly(latency_s, latency_source(c))),
             steady_figures(c)};
-  if (pooled) f.severity = kBad;  // as not-all-well has it
+  if (pooled) f.severity = kBad;  // as the rule not-all-well does
   f.evidence.push_back({"wait_s", wait_s});
   f.evidence.push_back({"latency_s", latency_s});
   return f;
@@ -1109,7 +1110,7 @@ Found not_all_well(const GroupCase& c) {
 }
 
 Found well(const GroupCase& c) {
-  // A cause says that this lasts only as long as the run.
+  // If a cause is found, its rule says how long this can last.
   const bool for_now =
       (overload_without_retries(c) && !is_served_first(c)) || overload_below(c).has_value();
   const Figure succeed = share(steady_share(c), steady_source(c));
@@ -1214,7 +1215,7 @@ Sentence loses(const GroupCase& c, const Requests& r, const Sentence& when) {
              share(1 - r.success_share(), number(1) - successes_of(c, r)), when);
 }
 
-/// The same of the requests of the whole run.
+/// What the group loses of the requests of the whole run.
 Sentence loses_of_all(const GroupCase& c) {
   constexpr double kMost = 0.5;
   const double good = steady_share(c);
@@ -1232,8 +1233,8 @@ Sentence loses_of_all(const GroupCase& c) {
   return say("loses {} of its {}", share(1 - good, number(1) - steady_source(c)), those);
 }
 
-/// Of requests that wait rather than fail: "hardly succeeds after the fault (0.07 requests a second
-/// instead of 9.7)".
+/// For requests that wait rather than fail: "hardly succeeds after the fault (0.07 requests a
+/// second instead of 9.7)".
 Sentence loses_goodput(const GroupCase& c, const Stretch& then, const Sentence& when) {
   const auto rate = [](double per_s) {
     return count(per_s, not_in_files(kGoodputOverTime), per_s < 100 ? 2 : 3);
@@ -1252,7 +1253,7 @@ Requests in_trouble(const GroupCase& c) {
   return r;
 }
 
-/// What a group loses that is not back when the run ends, or not in each of them.
+/// What a group loses that is not back at the end of at least one run.
 Sentence loses_for_good(const GroupCase& c) {
   const Sentence from = say(" from {} on", its_first(c));
   const Requests all = in_trouble(c);
@@ -1274,7 +1275,7 @@ Sentence loses_for_good(const GroupCase& c) {
                                        : Words(" and is not back when the run ends"));
 }
 
-/// What a group loses that is back.
+/// What a group loses that is back at the end of all runs.
 Sentence loses_for_a_while(const GroupCase& c, bool during_is_said) {
   const bool is_late = !c.recoveries.late_s.empty() && c.recoveries.at_once() == 0;
   const Sentence during = during_is_said && !is_late ? Sentence() : say(" during {}", its_name(c));
@@ -1282,7 +1283,7 @@ Sentence loses_for_a_while(const GroupCase& c, bool during_is_said) {
                             ? during + say(" and for {} after it",
                                            roughly(c.recoveries.mean_s, recovery_source(c, "mean")))
                             : during;
-  // With disturbances elsewhere after it, no phase ends with the recovery.
+  // If disturbances elsewhere follow, no phase ends with the recovery.
   const bool until_back = is_late && c.phases.empty();
   const Requests& r = until_back ? in_trouble(c) : c.made.during;
   if (success_change(normal(c), r) == Change::kWorse) return loses(c, r, when);
@@ -1293,7 +1294,7 @@ Sentence loses_for_a_while(const GroupCase& c, bool during_is_said) {
   return loses_goodput(c, c.during, during);
 }
 
-/// Of a group whose requests succeed, but not without flaws.
+/// The flaw of a group whose requests succeed, but not perfectly.
 Sentence flaw_of(const GroupCase& c) {
   if (degraded_calls(c)) return Words("gets degraded answers");
   const std::vector<Flaw> wrong = flaws(c);
@@ -1363,7 +1364,7 @@ Sentence loss_of(const GroupCase& c, bool during_is_said) {
   }
   if (id == "too-few-to-tell") {
     const Requests& r = c.made.during;
-    // Beside a time before without failures some of them are a loss, if little can be told of it.
+    // With few requests to compare: some failures are a loss if there were none before.
     constexpr double kSome = 3;
     const bool lost = c.made.before.made == 0 ||
                       (r.made - r.succeeded >= kSome && c.made.before.success_share() >= kWell);

@@ -1,5 +1,5 @@
-// What the clients' own rules made of it: quotas, breakers, limiters, deadlines, and what retries
-// were good for.
+// What the clients' own rules did: quotas, breakers, limiters, deadlines; and whether retries
+// helped.
 //
 // SPDX-License-Identifier: MIT
 
@@ -20,13 +20,13 @@ using Found = std::optional<Finding>;
 
 constexpr double kMaxRequests = 0.5;
 
-/// Of failures as rare as this nothing is said.
+/// Whether enough requests fail to be worth a sentence.
 bool fails_noticeably(const GroupCase& c) { return c.success_share() < 0.999; }
 
 /// A moment of the run, told by the disturbance that it is in or follows.
 struct Moment {
   Sentence name;              ///< "9 s into the fault", "the start of the fault"
-  bool has_distance = false;  ///< as the first of these
+  bool has_distance = false;  ///< whether `name` says a distance, as "9 s into the fault"
 };
 
 Moment moment_of(const GroupCase& c, double at_s) {
@@ -41,7 +41,7 @@ Moment moment_of(const GroupCase& c, double at_s) {
     if (at_s <= 0) return {say("the start{}", before)};
     return {say("{} into the run{}", since(0), before), true};
   }
-  // The last one that has begun.
+  // The last stretch that has begun.
   const DisturbedStretch* its = &all.front();
   for (const DisturbedStretch& d : all) {
     if (d.start_s <= at_s) its = &d;
@@ -109,7 +109,7 @@ Sentence who_denies(const RetryRules& retry) {
   return joined(refusers, ", ", " or ");
 }
 
-/// A limit on retries that changes nothing, where there are many retries.
+/// Many retries, and a limit on them that never refused one.
 Found limit_never_bound(const GroupCase& c) {
   constexpr double kMany = 0.1, kMinRetries = 100;
   const RetryRules& retry = c.client.retry;
@@ -133,7 +133,7 @@ Found limit_never_bound(const GroupCase& c) {
                  {{"retries", retries}}};
 }
 
-/// Of the requests that did not succeed, those that ended so.
+/// The share of failed requests that ended in this way.
 FigureSource ended_of_failed(const GroupCase& c, std::string_view metric_name) {
   return weighted(c, metric_name, "requests") / (metric(c, "requests") - metric(c, "successes"));
 }
@@ -199,7 +199,7 @@ Found breaker_refused(const GroupCase& c) {
                  figures};
 }
 
-/// Failures that a circuit breaker is there for, and that did not open it.
+/// Many failures of the kind that a circuit breaker counts, which never opened it.
 Found breaker_never_opened(const GroupCase& c) {
   const BreakerRules& rules = c.client.breaker;
   const ClientFlow& f = c.disturbed() ? c.during.group : c.all.group;
@@ -227,7 +227,7 @@ Found breaker_never_opened(const GroupCase& c) {
       {{"failed_share", failed / attempts}, {"min_calls", static_cast<double>(rules.min_calls)}}};
 }
 
-/// What the clients' own limits stopped, of all attempts, sent or not.
+/// The share of attempts, sent or not, that the clients' own limits stopped.
 Found not_sent(const GroupCase& c) {
   constexpr double kNoticeable = 0.01;
   const auto unconnected = static_cast<double>(c.total.unconnected);
@@ -279,7 +279,7 @@ Found past_deadline(const GroupCase& c) {
   if (!fails_noticeably(c) || late < kMaxRequests) return std::nullopt;
   const Duration deadline = c.client.timeouts.deadline;
   const Figure late_share = share(late, ended_of_failed(c, "deadline_exceeded_share"));
-  if (deadline == Duration::max()) {  // that of the attempt that the calls are made for
+  if (deadline == Duration::max()) {  // the deadline of the attempt that the calls are made for
     return Finding{say("{} of the calls that failed had no time left before the deadline of their "
                        "caller",
                        late_share),
@@ -295,7 +295,7 @@ Found not_retryable(const GroupCase& c) {
   const double refused = c.share_of_failures(Outcome::kNotRetryable);
   if (c.client.retry.max_attempts < 2 || !fails_noticeably(c) || refused < kMaxRequests)
     return std::nullopt;
-  // The results do not tell which of both it was.
+  // The results do not tell which of the two it was.
   const bool unrepeatable = c.client.unrepeatable > 0;
   return Finding{
       say("{} of the requests that failed {}",
@@ -335,8 +335,8 @@ Found limiter_never_woke(const GroupCase& c) {
       {{"failed_attempts_share", failed}, {"throttled_share", throttled}}};
 }
 
-/// Requests that come to each client, as a multiple of what its limit on the send rate lets pass;
-/// 0: they do not come by themselves, or do not wait for that.
+/// Arriving requests per client, as a multiple of what its limit on the send rate lets pass; 0 if
+/// requests are not generated at a rate, or do not wait for the limit.
 double send_rate_load(const GroupCase& c) {
   using enum ArrivalProcess;
   const SendRateSpec& limit = c.client.send_rate;
@@ -405,7 +405,7 @@ bool has_transient_errors(const GroupCase& c) {
   });
 }
 
-/// That retries made successes of failures, by more than a point.
+/// Whether retries raised the success rate by more than a percentage point.
 bool helped(const GroupCase& c) {
   constexpr double kNoticeable = 0.01;
   return c.client.retry.max_attempts >= 2 &&
@@ -466,13 +466,13 @@ Found retries_idle(const GroupCase& c) {
                  {{"attempts_per_request_ratio", c.amplification()}}};
 }
 
-/// What did not happen in so many replications may still happen: with a probability of up to
-/// 1 - 0.05^(1/n) it would not have been seen with 95 % confidence (the rule of three).
+/// An event that was not seen in n replications may still happen: 1 - 0.05^(1/n) is the upper limit
+/// of its probability with 95 % confidence (the rule of three).
 Found could_have_been_missed(const GroupCase& c) {
   constexpr double kUnseen = 0.05, kLost = 0.05, kLittle = 0.01, kWellBefore = 0.99;
   const auto n = static_cast<double>(c.recoveries.back);
   if (!c.recovers() || c.client.retry.max_attempts < 2) return std::nullopt;
-  if (c.client.makes_calls()) return std::nullopt;  // who calls may have given up, and so is down
+  if (c.client.makes_calls()) return std::nullopt;  // its caller may have given up
   const double before = c.before_it().success_share();
   if (before < kWellBefore || c.made.during.success_share() > before - kLost) return std::nullopt;
   const double unseen = 1 - std::pow(kUnseen, 1 / n);
@@ -490,7 +490,7 @@ Found could_have_been_missed(const GroupCase& c) {
       {{"replications", n}, {"missed_share", unseen}}};
 }
 
-/// Why tokens did not prevent it, as far as that is known.
+/// Why idempotency tokens did not prevent repeated effects, as far as that is known.
 Sentence gap_in_tokens(const GroupCase& c) {
   const auto remembers = [](const ServiceSpec* s) { return s->idempotency.remembers(); };
   if (std::ranges::none_of(c.services, remembers)) {
@@ -518,7 +518,8 @@ Found takes_effect_twice(const GroupCase& c) {
                  {{"duplicate_share", twice}}};
 }
 
-/// Clients of a loop, or requests without a limit on attempts, that nothing comes back to.
+/// Clients of a closed loop, or requests without a limit on attempts, that wait for answers that
+/// never come.
 Found stuck(const GroupCase& c) {
   constexpr double kNoticeable = 0.01, kTimes = 10;
   const ArrivalSpec& arrivals = c.client.arrivals;
@@ -532,7 +533,7 @@ Found stuck(const GroupCase& c) {
   constexpr std::string_view kUnderWay =
       "requests under way, in the bins in which they are counted";
   const Figure many = count(std::round(some), not_in_files(kUnderWay));
-  // All of them in some runs and hardly any in others, say.
+  // The count may differ between runs: all of them in some and hardly any in others, say.
   const Words mean =
       c.runs > 1 && std::round(some) < std::round(all) ? Words("on average ") : Words("");
   Sentence who = counted(many, "request has", "requests have");
@@ -550,7 +551,7 @@ Found stuck(const GroupCase& c) {
       {{"stuck", some}, {"usual_latency_s", usual_s}}};
 }
 
-/// Tokens of earlier requests, which the service refuses.
+/// Requests refused because they carry the token of an earlier request.
 Found reused_tokens(const GroupCase& c) {
   constexpr double kMuch = 0.1;
   const SideEffectSpec& effects = c.client.side_effects;

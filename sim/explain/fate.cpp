@@ -1,4 +1,4 @@
-// Answers in the few words that pictures have room for.
+// Answers in few words, short enough for pictures.
 //
 // SPDX-License-Identifier: MIT
 #include "explain/rules.hpp"
@@ -15,8 +15,8 @@ namespace retrysim::explain {
 
 namespace {
 
-/// What a rule's answers are called. A name in braces is a figure of the evidence; {what} is the
-/// disturbance, {it} what stands for it.
+/// The short words for a rule's answers. A name in braces is a figure of the evidence; {what} is
+/// the disturbance, {it} the pronoun for it.
 struct Fate {
   std::string_view rule, words;
 };
@@ -51,7 +51,7 @@ std::optional<std::string> figure(const GroupCase& c, const Verdict& answer,
   return scenario::said_count(found->value);
 }
 
-/// `words` with all figures; nothing if one is missing.
+/// `words` with its figures filled in; empty if one is missing.
 std::optional<std::string> filled_in(const GroupCase& c, const Verdict& answer,
                                      std::string_view words) {
   std::string result;
@@ -69,7 +69,7 @@ std::optional<std::string> filled_in(const GroupCase& c, const Verdict& answer,
   return result;
 }
 
-/// What comes before the reasons.
+/// The part of a sentence before the reasons.
 std::string heart_of(const std::string& sentence) {
   std::size_t end = sentence.size();
   for (const std::string_view mark : {": ", "; ", " (", ", with "}) {

@@ -12,7 +12,7 @@ namespace retrysim::explain {
 
 namespace {
 
-/// The stretches that the scenario plans, with nothing measured.
+/// The stretches of the scenario's disturbances, without measurements.
 std::vector<GraphStretch> planned_stretches(const Scenario& scenario) {
   std::vector<GraphStretch> all;
   for (const Phase& phase : phases_of(scenario)) {
@@ -32,8 +32,8 @@ std::vector<GraphStretch> planned_stretches(const Scenario& scenario) {
   return all;
 }
 
-/// The bins of a run in each stretch: those that lie inside; of a stretch that is shorter than they
-/// are, those that it touches.
+/// The bins of a run that lie inside each stretch; for a stretch shorter than a bin, the bins that
+/// it touches.
 class BinsOfStretches {
  public:
   BinsOfStretches(const Scenario& scenario, const RunResult& run, std::size_t stretches) {
@@ -71,7 +71,7 @@ class Speeds {
   Speeds(const Scenario& scenario, std::size_t service)
       : scenario_(scenario), service_(service), changes_(capacity_changes(scenario, service)) {}
 
-  /// In the middle of a bin; the bins are asked for in their order, with a run from its start.
+  /// The speed in the middle of a bin. Bins of a run are asked for in the order of time.
   CapacityLeft at(Time middle) {
     const auto next = std::ranges::upper_bound(changes_, middle) - changes_.begin();
     if (next != known_) left_ = capacity_left(scenario_, service_, middle), known_ = next;
@@ -142,8 +142,8 @@ class GraphBuilder {
     to.attempts += to_real(attempts);
   }
 
-  /// Own server time of an attempt of each group that calls the service, at full speed; 0 of
-  /// others.
+  /// Own server time of an attempt of each group, at full speed, s; 0 for groups that do not call
+  /// the service.
   std::vector<double> own_seconds(std::size_t service) const {
     std::vector<double> seconds(g_.scenario.clients.size());
     for (std::size_t g = 0; g < seconds.size(); ++g) {
@@ -183,7 +183,7 @@ class GraphBuilder {
       part.blocked_s += run.interval.in_seconds();
       return;
     }
-    // The groups' attempts that arrived, by the work that they bring.
+    // Sums over the groups' attempts that arrived, and the work that they bring.
     double came = 0, first_s = 0, retry_s = 0;
     for (std::size_t g = 0; g < std::min(own.size(), run.clients.size()); ++g) {
       if (own[g] <= 0 && share_of_calls(g_.scenario.clients[g], service) <= 0) continue;

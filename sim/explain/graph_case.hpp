@@ -19,25 +19,24 @@
 
 namespace retrysim::explain {
 
-/// A service in a stretch of time, in all replications together.
+/// What a service was asked for and did in a stretch of time, summed over all replications.
 struct ServicePart {
   ServiceFlow flow;
-  /// Server time that the attempts ask for which came to its servers or its queue: its own work at
-  /// the speed that it has then, of first attempts and of retries, and the time for which they hold
-  /// a server while they wait for calls, if the services below were idle.
+  /// Server time, s, needed by the attempts that came to its servers or its queue: its own work at
+  /// its speed at the time, of first attempts and of retries, and the time for which attempts would
+  /// hold a server while they wait for calls if the services below were idle.
   double first_s = 0, retry_s = 0, idle_calls_s = 0;
-  double done_s = 0;     ///< its own work on the executions that ended
-  double blocked_s = 0;  ///< time in which nothing was served: no servers, or at no speed
+  double done_s = 0;     ///< own work done on the executions that ended, s
+  double blocked_s = 0;  ///< time in which nothing could be served, s: no servers, or speed 0
 
   double own_s() const { return first_s + retry_s; }
   double needed_s() const { return own_s() + idle_calls_s; }
   double available_s() const { return flow.servers_ns / 1e9; }
-  /// The share of its capacity that it is asked for; 0 if there are no servers, or any number of
-  /// them.
+  /// Needed server time as a share of the available; 0 without servers, or with unlimited servers.
   double load() const { return available_s() > 0 ? needed_s() / available_s() : 0; }
 };
 
-/// Requests and attempts of a group, in all replications.
+/// Numbers of requests and attempts of a group, summed over all replications.
 struct GroupVolume {
   double requests = 0, attempts = 0;
 };
@@ -45,9 +44,9 @@ struct GroupVolume {
 /// A stretch of time in which the same faults and surges are on, or none is; or the whole window.
 struct GraphStretch {
   PhaseKind kind = PhaseKind::kDuring;
-  std::string name = {};                   ///< of the faults and surges
-  double start_s = 0, end_s = 0;           ///< as the scenario plans it
-  double seconds = 0;                      ///< of all replications together, in whole bins
+  std::string name = {};          ///< names of the faults and surges
+  double start_s = 0, end_s = 0;  ///< as the scenario plans it
+  double seconds = 0;             ///< length of its whole bins, summed over all replications
   std::vector<ServicePart> services = {};  ///< as in the scenario
   std::vector<ClientFlow> groups = {};     ///< as in the scenario
   /// For each group: the requests made in it (for calls: on behalf of measured requests), with all
@@ -59,24 +58,25 @@ struct GraphCase {
   const Scenario& scenario;
   flow::CallGraph calls;
   flow::Demand demand;  ///< of first attempts
-  /// In the order of time. Without disturbances in the window there is one, the window.
+  /// The stretches in the order of time. Without disturbances in the window, the whole window is
+  /// the only one.
   std::vector<GraphStretch> stretches;
 
   /// The time before the first disturbance; null if there is none, or no disturbance.
   const GraphStretch* before() const;
   /// From the first disturbance until all groups together are back; without one the window.
   std::vector<const GraphStretch*> trouble() const;
-  /// Server time that attempts at a service held while they waited for calls: what its servers were
-  /// busy beyond its own work, and no more than there were calls.
+  /// Server time, s, that attempts at a service held while they waited for calls: the busy time of
+  /// its servers beyond its own work, limited by the time of the calls.
   double held_s(const GraphStretch& stretch, std::size_t service) const;
 };
 
 GraphCase graph_case(const Scenario& scenario, std::span<const RunResult> runs);
 
-/// The measurements of a replication as numbers; equally many for each of the scenario.
+/// The measurements of a replication as numbers; equally many for each replication of a scenario.
 std::vector<double> figures_of(const GraphCase& graph);
-/// The case of the replications that these are the figures of. Throws std::invalid_argument if
-/// there are too many of them or too few.
+/// The case made from the figures of its replications (`figures_of`). Throws std::invalid_argument
+/// if a replication has too many figures or too few.
 GraphCase graph_case(const Scenario& scenario,
                      std::span<const std::span<const double>> figures_by_run);
 

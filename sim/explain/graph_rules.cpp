@@ -56,7 +56,7 @@ enum class Ill : std::uint8_t {
   kTooLong,
 };
 
-/// Whether attempts fail by it rather than wait.
+/// Whether this kind of trouble makes attempts fail rather than wait.
 bool fails_attempts(Ill ill) {
   return ill == Ill::kUnreachable || ill == Ill::kErrors || ill == Ill::kThrottle ||
          ill == Ill::kLoss || ill == Ill::kTurnsAway;
@@ -64,18 +64,18 @@ bool fails_attempts(Ill ill) {
 
 struct Reason {
   Ill ill;
-  double size = 0;  ///< of its kind: the greater, the worse
+  double size = 0;  ///< severity, in the unit of its kind: the greater, the worse
   const GraphStretch* when = nullptr;
-  double first_load = 0;        ///< kCapacity: without retries
+  double first_load = 0;        ///< kCapacity: the load without retries
   std::uint32_t instances = 0;  ///< faults of some instances: how many
   /// Servers of its callers (kPool: of its own) are held by calls, so that these ask for no more.
   bool held_back = false;
   bool unsent = false;          ///< kCapacity: requests wait at their clients, and ask for more
   bool hedged = false;          ///< kCapacity: not only retries follow first attempts
   bool by_fault_below = false;  ///< kPool: there would be enough, if calls took as long as usual
-  /// Attempts that fail by it at most; infinite: not known, because they wait.
+  /// The most attempts that can fail for this reason; infinite: unknown, because they wait.
   double failed = std::numeric_limits<double>::infinity();
-  /// Where it is seen and how much of it, `when` and `size` included.
+  /// The stretches in which it is seen, with its size in each; includes `when` and `size`.
   std::vector<std::pair<const GraphStretch*, double>> seen = {};
 };
 
@@ -89,7 +89,7 @@ constexpr double kPoint = 0.01;         ///< a percentage point
 constexpr double kLongerShare = 0.5;    ///< longer by this share of the time before
 constexpr double kLeavesNoRoom = 0.95;  ///< a load that leaves a service no room
 constexpr double kLeavesHardlyAny = 0.9;
-constexpr double kLeavesRoom = 0.7;  ///< one at which attempts hardly wait
+constexpr double kLeavesRoom = 0.7;  ///< a load at which attempts hardly wait
 constexpr double kMoreLoad = 1.2;    ///< times the load before
 constexpr double kMinAttempts = 5;   ///< attempts
 
@@ -130,10 +130,10 @@ class CauseFinder {
         for (const Reason& r : reasons_of(i, *s)) keep_worst(reasons[i], r);
       }
     }
-    // The deepest first.
+    // The deepest services come first.
     for (auto s = order_.rbegin(); s != order_.rend(); ++s) {
       if (reasons[*s].empty()) continue;
-      // What takes long below makes what calls it take long.
+      // A slow service below makes the services that call it slow.
       const bool by_calls = reasons[*s].size() == 1 && reasons[*s].front().ill == Ill::kTooLong &&
                             !g_.calls.groups_of(*s).empty();
       if (!by_calls || suspects_.empty()) suspects_.push_back({*s, std::move(reasons[*s])});
@@ -151,7 +151,7 @@ class CauseFinder {
     for (const GraphStretch* s : trouble_) failed += number_of(s->groups[c_.index].failures);
     return failed;
   }
-  /// Services that only wait for them, the nearest to them first.
+  /// Services that only wait for the suspects, the nearest to them first.
   const std::vector<std::size_t>& waiting() const { return waiting_; }
   /// The greatest share of the server time of a service that calls hold in a stretch.
   double held_share(std::size_t service) const {
@@ -166,11 +166,12 @@ class CauseFinder {
   }
 
  private:
-  /// What is left over from a disturbance takes some time, too, which has no cause of its own.
+  /// Whether a stretch has enough trouble to look for its cause. The rest of a disturbance takes
+  /// some time, too, and has no cause of its own.
   bool is_in_trouble(const GraphStretch& s) const {
     constexpr double kMuch = 0.5;
     if (s.kind == PhaseKind::kDuring || s.kind == PhaseKind::kBetween) {
-      // Disturbances elsewhere are none of it.
+      // Disturbances elsewhere do not count.
       return s.end_s > c_.disturbances.first_start_s && s.start_s < c_.disturbances.last_end_s;
     }
     double during_s = 0;
@@ -190,7 +191,7 @@ class CauseFinder {
     std::vector<std::pair<const GraphStretch*, double>> seen = std::move(known->seen);
     seen.emplace_back(r.when, r.size);
     if (known->size < r.size && known->when->kind != PhaseKind::kBefore) {
-      *known = r;  // what is wrong before the disturbance is no matter of that
+      *known = r;  // what is wrong already before the disturbance is not due to it
     }
     known->seen = std::move(seen);
   }
@@ -206,12 +207,12 @@ class CauseFinder {
     return called_services(g_.scenario.clients[group]);
   }
 
-  /// What an attempt takes at an idle service, with its calls.
+  /// The time of an attempt at an idle service, with its calls, s.
   double idle_time(std::size_t service) const {
     const flow::ServiceDemand& d = g_.demand.services[service];
     return 2 * g_.scenario.network.latency.mean_seconds() + d.own_time + d.calls_time;
   }
-  /// How much longer faults make that.
+  /// How much longer the faults `on` make that time, s.
   double longer_by_faults(std::size_t service, const std::vector<const FaultSpec*>& on) const {
     double messages_s = 0, speed = 1;
     for (const FaultSpec* f : on) {
@@ -223,8 +224,8 @@ class CauseFinder {
     return messages_s + (speed > 0 ? own_s / speed - own_s : 0);
   }
 
-  /// Whether the attempts of a group fare worse than before, or where nothing is known of that,
-  /// worse than at idle services.
+  /// Whether the attempts of a group fare worse than before; if the time before is not known, worse
+  /// than at idle services.
   bool feels(std::size_t group, const GraphStretch& s) const { return feels(group, s, before_); }
   bool feels(std::size_t group, const GraphStretch& s, const GraphStretch* before) const {
     constexpr double kDeviations = 3;
@@ -259,15 +260,15 @@ class CauseFinder {
     return time_s(now) > (1 + kLongerShare + noise) * usual_s;
   }
 
-  /// Whether the trouble of a service comes from a group of its calls: that fares worse; or, where
-  /// calls hold nearly all of its servers, so that no more of them can be made, takes longer than
-  /// at idle services.
+  /// Whether the trouble of a service comes from a group of its calls: the group fares worse than
+  /// before; or the calls hold nearly all servers, so that no more can be made, and take longer
+  /// than at idle services.
   bool comes_from(std::size_t service, std::size_t group, const GraphStretch& s) const {
     return feels(group, s) || (is_held(service, s) && feels(group, s, nullptr));
   }
 
-  /// Whether attempts of the group make these calls, or wait for the servers that they hold: at the
-  /// services where it sends its operations, others may be made for other operations only.
+  /// Whether attempts of the client group make the calls of group `calls`, or wait for the servers
+  /// that these hold. A service may make some calls only for operations of other groups.
   bool is_on_the_way(std::size_t service, std::size_t calls, const GraphStretch& s) const {
     return share_of_calls(c_.client, service) <= 0 || leads_to(c_, service, calls) ||
            is_held(service, s);
@@ -304,7 +305,7 @@ class CauseFinder {
     return on;
   }
 
-  /// Answers with errors that no failed call explains.
+  /// Error answers of the service that no failed call explains.
   double own_errors(const GraphStretch& s, std::size_t service) const {
     double of_calls = 0;
     std::size_t counted = g_.scenario.clients.size();  // no group
@@ -316,7 +317,7 @@ class CauseFinder {
     }
     double answered = number_of(s.services[service].flow.errors);
     if (g_.scenario.services[service].model == ServiceModelKind::kIndependent) {
-      answered = 0;  // which decides about an error when it answers
+      answered = 0;  // such a service decides about an error when it answers
       for (std::size_t g = 0; g < s.groups.size(); ++g) {
         const double share = share_of_calls(g_.scenario.clients[g], service);
         answered += share * number_of(s.groups[g].errors + s.groups[g].throttled);
@@ -325,14 +326,14 @@ class CauseFinder {
     return std::max(0.0, answered - of_calls);
   }
 
-  /// Time that an attempt waits for a server there.
+  /// Mean time that an attempt waits for a server at the service, s.
   double wait_s(const GraphStretch& s, std::size_t service) const {
     const ServiceFlow& f = s.services[service].flow;
     const bool lines_up = has_queue(g_.scenario.services[service].queue.discipline);
     return part_of((lines_up ? f.queue_ns : f.in_system_ns) / 1e9, number_of(f.arrivals));
   }
 
-  /// Whether there is anything that makes its own work take longer at one time than at another.
+  /// Whether anything can make the service's own work take longer at one time than at another.
   bool may_work_longer(std::size_t service, const std::vector<const FaultSpec*>& on) const {
     const ServiceSpec& spec = g_.scenario.services[service];
     return spec.slowdown.enabled() || spec.model == ServiceModelKind::kOcc ||
@@ -340,8 +341,8 @@ class CauseFinder {
            std::ranges::any_of(on, [](const FaultSpec* f) { return f->speed < 1; });
   }
 
-  /// How many times as long it works on an attempt: as the speed that faults leave says, if nothing
-  /// else changes it; work that has not ended is in no measurement.
+  /// The factor by which its work on an attempt takes longer. If only faults change it, the factor
+  /// follows from the speed that they leave, because unfinished work is not in the measurements.
   double times_as_long(std::size_t service, const std::vector<const FaultSpec*>& on,
                        double measured) const {
     if (may_work_longer(service, {})) return measured;
@@ -353,12 +354,13 @@ class CauseFinder {
     return speed < 1 ? 1 / speed : measured;
   }
 
-  /// Executions whose own work was done, at most. Calls come after it, so that those which wait for
-  /// a call when the stretch ends have had it, although they have not ended.
+  /// Upper bound on the executions whose own work was done. Calls come after the own work, so
+  /// executions that wait for a call when the stretch ends have done it, although they have not
+  /// ended.
   double works_done(const GraphStretch& s, std::size_t service) const {
     const ServiceFlow& f = s.services[service].flow;
     double begun = 0;
-    std::vector<double> calls_of(s.groups.size());  // plain ones, of each attempt
+    std::vector<double> calls_of(s.groups.size());  // plain calls per attempt, by group
     for (const std::size_t i : g_.calls.calls_of(service)) {
       const CallSpec& call = g_.scenario.calls[i];
       const bool falls_back = std::ranges::any_of(g_.scenario.calls, [&](const CallSpec& other) {
@@ -376,7 +378,7 @@ class CauseFinder {
       return std::max(ended, begun);
     }
     if (g_.calls.groups_of(service).empty()) return ended;
-    // Of those that came in, as many as servers may hold beyond those that ended.
+    // Unfinished executions count up to the number that the servers can hold.
     const ServiceSpec& spec = g_.scenario.services[service];
     const double held = is_limited(service)
                             ? static_cast<double>(spec.all_servers()) * static_cast<double>(c_.runs)
@@ -397,7 +399,7 @@ class CauseFinder {
     return std::max(0.0, f.busy_ns - calls_ns) / 1e9 / works_done(s, service);
   }
 
-  /// What first attempts have of the load of a service: of its own work; where it has none, of the
+  /// The share of first attempts in the load of a service: in its own work; if it has none, in the
   /// attempts that are sent there, each of which makes the same calls.
   double first_part(std::size_t service, const GraphStretch& s) const {
     const ServicePart& part = s.services[service];
@@ -424,8 +426,9 @@ class CauseFinder {
     return now > kLeavesRoom && (!before_ || now > kMoreLoad * load(*before_, service));
   }
 
-  /// The time that calls would keep connections busy at idle services, of what there is; 0: no
-  /// limit. `usually`: without the faults on these services.
+  /// The load of a connection pool: the time for which calls would keep connections busy at idle
+  /// services, as a share of the available; 0: no limit. `usually`: without the faults on these
+  /// services.
   double pool_load(std::size_t group, const GraphStretch& s, bool usually) const {
     const ClientSpec& spec = g_.scenario.clients[group];
     if (spec.max_connections == ClientSpec::kUnlimited || s.seconds <= 0) return 0;
@@ -442,8 +445,8 @@ class CauseFinder {
     return part_of(f.connection_waiting_ns / 1e9, number_of(f.requests));
   }
 
-  /// The calls that are made, of those that their callers let themselves send; 0: no limit, or they
-  /// do not wait for it.
+  /// The calls to be made, as a multiple of what the callers' limit on the send rate lets pass; 0:
+  /// no limit, or calls do not wait for it.
   static double send_rate_load(const ClientSpec& spec, double requests, double seconds) {
     const SendRateSpec& limit = spec.send_rate;
     if (!limit.in_use() || limit.on_empty != SendRateOnEmpty::kWait || seconds <= 0) return 0;
@@ -461,7 +464,7 @@ class CauseFinder {
     return is_limited(service) && busy_s >= kNearlyAll * available_s(s, service) &&
            g_.held_s(s, service) >= kMost * busy_s;
   }
-  /// The same of a service that calls this one.
+  /// Whether `is_held` is true of a service that calls this one.
   bool are_callers_held(std::size_t service, const GraphStretch& s) const {
     for (std::size_t g = 0; g < s.groups.size(); ++g) {
       const auto caller = g_.calls.caller_of(g);
@@ -471,7 +474,7 @@ class CauseFinder {
     return false;
   }
 
-  /// Attempts that were sent there.
+  /// Attempts that were sent to the service.
   double sent_to(std::size_t service, const GraphStretch& s) const {
     double sent = 0;
     for (std::size_t g = 0; g < s.groups.size(); ++g) {
@@ -480,8 +483,8 @@ class CauseFinder {
     return sent;
   }
 
-  /// How many times as long as a group waits for it an attempt takes there at idle services, if
-  /// most of the group's attempts end with that; otherwise 0.
+  /// The time of an attempt at idle services as a multiple of the time that a group waits for it
+  /// (timeout or deadline), if most of the group's attempts end that way; otherwise 0.
   double times_too_long(std::size_t service, const GraphStretch& s) const {
     constexpr double kMost = 0.5;
     double most = 0;
@@ -543,7 +546,7 @@ class CauseFinder {
     const bool leaves_none =
         its_load >= kLeavesNoRoom || (has_less && its_load >= kLeavesHardlyAny);
     const bool is_out = leaves_none && (refuses || (has_less ? waits_s : longer_s) >= noticeable_s);
-    // Below that it has to be its own load that makes attempts wait.
+    // At a lower load, attempts must wait because of the service's own load.
     const auto groups = g_.calls.groups_of(service);
     const bool is_short =
         has_less && first_load > kLeavesRoom && (refuses || longer_s >= noticeable_s) &&
@@ -654,20 +657,21 @@ class CauseFinder {
   std::vector<const GraphStretch*> trouble_;
   std::vector<std::size_t> order_;  // of services: callers first
   std::vector<bool> felt_;
-  std::vector<bool> leads_, has_no_room_;  // to a suspect; in some stretch
+  std::vector<bool> leads_, has_no_room_;  // leads to a suspect; has no room in some stretch
   std::vector<Suspect> suspects_;
   std::vector<std::size_t> waiting_;
 };
 
 // --- In words ------------------------------------------------------------------------------------
 
-/// With the names of the disturbances that may reach the group.
+/// The name of the stretch, made of the disturbances that may reach the group.
 std::string name_of(const GroupCase& c, const GraphStretch& s) {
   const auto own = std::ranges::find(c.disturbed_stretches, s.start_s, &DisturbedStretch::start_s);
   return own == c.disturbed_stretches.end() ? s.name : own->name;
 }
 
-/// Disturbances elsewhere may divide one into stretches of the same name.
+/// Whether the group's disturbed stretches have different names. Disturbances elsewhere may divide
+/// one into stretches of the same name.
 bool has_several_names(const GroupCase& c) {
   return std::ranges::any_of(c.disturbed_stretches, [&](const DisturbedStretch& d) {
     return d.name != c.disturbed_stretches.front().name;
@@ -709,7 +713,7 @@ Sentence when_of(const GroupCase& c, const Reason& r) {
   if (!c.disturbed() || r.when->kind != PhaseKind::kDuring || worst.size() < 2) {
     return when_of(c, *r.when);
   }
-  // All stretches of one of them have its name.
+  // A disturbance all of whose stretches are among them is said by its name.
   for (const stats::Disturbance& d : stats::disturbances(c.scenario)) {
     const auto is_on = [&](const GraphStretch& s) {
       return s.kind == PhaseKind::kDuring && s.seconds > 0 &&
@@ -804,7 +808,7 @@ Sentence capacity_words(const GroupCase& c, std::size_t service, const Reason& r
   return text;
 }
 
-/// A column of service.csv per attempt that arrived there, in whole bins of the stretch.
+/// A column of service.csv per attempt that arrived at the service, in whole bins of the stretch.
 FigureSource per_arrival(const GroupCase& c, std::size_t service, const Reason& r,
                          std::string_view column) {
   const GraphStretch& s = *r.when;
@@ -874,7 +878,7 @@ Sentence words_of(const GroupCase& c, std::size_t service, const Reason& r) {
   return {};
 }
 
-/// What is wrong with it in few words, without figures.
+/// What is wrong with the service, in few words without figures.
 Sentence short_words_of(const Reason& r) {
   constexpr double kFewer = 0.95;
   const bool part = r.instances > 0;
@@ -943,7 +947,7 @@ Sentence waiting_words(const GroupCase& c, const CauseFinder& found, bool passes
              : say("{} only {} for {}", joined(names), one ? Words("waits") : Words("wait"), them);
 }
 
-/// Of a group that fares well nothing.
+/// The causes of a group's trouble; empty for a group that fares well.
 std::optional<CauseFinder> causes_of(const GroupCase& c, const CallSpec* degraded = nullptr) {
   Severity severity = Severity::kGood;
   const VerdictRule* const answer = answer_of(c, severity);
@@ -988,7 +992,7 @@ Found cause_in_graph(const GroupCase& c) {
       evidence.push_back({name + "." + std::string(figure_name(r.ill)), r.size});
       if (r.ill == Ill::kCapacity) evidence.push_back({name + ".first_load_ratio", r.first_load});
     }
-    // Some reasons end with a subject of their own: "attempts need ...".
+    // Some reasons bring a subject of their own: "attempts need ...".
     parts.push_back(say("{} {}", Name{name}, joined(said, ", and it ", ", and it ")));
   }
   if (!found.waiting().empty()) {
@@ -1002,7 +1006,7 @@ Found cause_in_graph(const GroupCase& c) {
 
 }  // namespace
 
-/// The service below a group that is asked for most, of those that first attempts overload.
+/// Among the services below a group that first attempts overload, the one with the greatest load.
 Found overload_below(const GroupCase& c) {
   if (!c.graph || c.client.makes_calls() || c.client.arrivals.process == ArrivalProcess::kOnce) {
     return std::nullopt;
@@ -1042,8 +1046,9 @@ namespace {
 /// most.
 struct LayersTo {
   double product = 0;
-  std::vector<std::size_t> groups;        ///< that send them, from the top
-  std::vector<double> calls_per_attempt;  ///< at the service that each but the first belongs to
+  std::vector<std::size_t> groups;  ///< client groups along the path, from the top
+  /// For each group but the first: its calls per attempt at its service.
+  std::vector<double> calls_per_attempt;
 };
 
 double attempts_per_request(const GroupCase& c, std::size_t group) {
@@ -1051,7 +1056,7 @@ double attempts_per_request(const GroupCase& c, std::size_t group) {
   return v.requests > 0 ? v.attempts / v.requests : 1;
 }
 
-/// Of each service that the group reaches.
+/// For each service that the group reaches, the path with most attempts.
 std::vector<LayersTo> layers_of(const GroupCase& c) {
   std::vector<LayersTo> to(c.scenario.services.size());
   const auto reach = [&](std::size_t group, const LayersTo& above, double calls) {
@@ -1094,8 +1099,8 @@ bool are_made_once(const GroupCase& c, std::size_t group) {
 
 constexpr double kMultiplies = 1.1;  ///< attempts per request of a layer that multiplies them
 
-/// What would be left at most without the retries of the innermost layer that retries; empty if
-/// that is not known.
+/// Upper bound on the attempts per request that would be left without the retries of the innermost
+/// layer that retries; empty if it is not known.
 std::optional<double> without_inner_retries(const GroupCase& c, const LayersTo& path,
                                             std::size_t inner) {
   double most = 1;
@@ -1240,7 +1245,7 @@ std::vector<Culprit> culprits_of(const GroupCase& c) {
   if (!found) return all;
   const bool is_sick_before = is_sick_before_it(c);
   for (const Suspect& suspect : weighty(*found)) {
-    // What comes later is no cause of losses before it.
+    // Reasons that appear later cannot cause earlier losses.
     std::vector<Reason> reasons = suspect.reasons;
     if (is_sick_before) {
       std::erase_if(reasons, [](const Reason& reason) {
@@ -1248,7 +1253,7 @@ std::vector<Culprit> culprits_of(const GroupCase& c) {
       });
     }
     if (reasons.empty()) continue;
-    // The first kinds explain the later ones.
+    // Kinds of reasons that come earlier in `Ill` explain the later ones.
     const Reason& r = *std::ranges::min_element(reasons, {}, &Reason::ill);
     const bool by_retries = r.ill == Ill::kCapacity && r.first_load < kLeavesRoom;
     const bool may_be_effect =

@@ -154,10 +154,10 @@ class CaseBuilder {
     c_.disturbances.last_end_s = seconds(end);
   }
 
-  /// The longest times between disturbances, of which those that overlap are one.
+  /// Finds the longest gaps between disturbances; disturbances that overlap count as one.
   void find_gaps() {
     constexpr std::size_t kMost = 20;
-    constexpr double kTimes = 2;  // as long as the disturbance
+    constexpr double kTimes = 2;  // times the length of the disturbance
     if (triggers_.empty()) return;
     const std::vector<stats::Disturbance>& all = part_.all;
     first_start_ = all.front().start;
@@ -267,7 +267,7 @@ class CaseBuilder {
     }
   }
 
-  /// Whether it is back before the next disturbance.
+  /// Adds, for each gap, whether the group is back before the next disturbance.
   void add_gaps(const RunResult& run, const stats::Course& course, const stats::Before& before) {
     for (Gap& gap : c_.gaps) {
       const Time start = Time::zero() + Duration::from_seconds(gap.start_s);
@@ -284,8 +284,8 @@ class CaseBuilder {
     }
   }
 
-  /// Requests under way when the window ends. Those that were made in the last ten times of the
-  /// usual latency, no more, can be younger than that.
+  /// Requests under way when the window ends. Only requests made within the last ten usual
+  /// latencies can be younger than that.
   void add_unanswered(const RunResult& run, const stats::Course& course,
                       const stats::Before& before) {
     constexpr double kTimes = 10;
@@ -316,8 +316,8 @@ class CaseBuilder {
     young_ = std::min(now, young);
   }
 
-  /// Requests of the time before that had not ended when the first disturbance began, and do not
-  /// succeed after it.
+  /// Adds requests that were made before the first disturbance, had not ended when it began, and do
+  /// not succeed afterwards.
   void add_lost_under_way(const RunResult& run, const stats::Course& course,
                           const stats::Before& before) {
     double failed_then = 0;
@@ -363,8 +363,8 @@ class CaseBuilder {
     if (enough && std::ranges::binary_search(run.metastable_groups, c_.index)) ++r.metastable;
   }
 
-  /// Whether each request since the last disturbance succeeds, and soon: then what is behind are a
-  /// few that come together.
+  /// Whether every request since the last disturbance succeeds, and soon: then a shortfall is only
+  /// a few requests that come together.
   bool all_is_well_after(const RunResult& run) const {
     Requests since;
     const std::vector<PhaseResult>& own = run.clients[c_.index].phases;
@@ -434,7 +434,7 @@ class CaseBuilder {
     }
   }
 
-  /// While nothing is wrong.
+  /// Adds the requests under way while nothing is wrong.
   void add_backlog(const RunResult& run) {
     const double first_s = seconds(run.window_start);
     const double last_s = c_.disturbed() ? c_.disturbances.first_start_s : seconds(run.window_end);
@@ -501,7 +501,7 @@ class CaseBuilder {
     }
   }
 
-  /// The shortest time in which nine of ten failures come.
+  /// Adds the shortest time that contains nine of ten failures.
   void add_cluster(const RunResult& run) {
     constexpr double kMost = 0.9, kShort = 0.25, kSmallPart = 0.4, kMinFailures = 20;
     const std::vector<ClientBin>& bins = run.clients[c_.index].bins;
@@ -534,7 +534,7 @@ class CaseBuilder {
     c_.cluster.to_s += bin_s * static_cast<double>(best_from + best);
   }
 
-  /// From when on hardly any request succeeds, where most of those before did.
+  /// Adds the time from which on hardly any request succeeds, if most did before.
   void add_collapse(const RunResult& run) {
     constexpr double kHardlyAny = 0.01, kFew = 0.05, kMost = 0.5, kEnough = 20, kLong = 0.25;
     const std::vector<ClientBin>& bins = run.clients[c_.index].bins;
@@ -550,13 +550,13 @@ class CaseBuilder {
       good_before += static_cast<double>(bins[i].flow.successes);
     }
     std::size_t from = range.last;
-    double made_then = 0, good_then = 0;  // from there on
+    double made_then = 0, good_then = 0;  // requests and successes from that bin on
     for (std::size_t i = range.last; i-- > range.first;) {
       made += static_cast<double>(bins[i].flow.requests);
       good += static_cast<double>(bins[i].flow.successes);
       if (good <= kHardlyAny * made) from = i, made_then = made, good_then = good;
     }
-    // Of a long collapse the last good bins before it are few.
+    // Bins before a long collapse that are still good are few.
     for (; from < range.last; ++from) {
       const auto requests = static_cast<double>(bins[from].flow.requests);
       const auto successes = static_cast<double>(bins[from].flow.successes);
@@ -573,8 +573,8 @@ class CaseBuilder {
     c_.collapse.from_s += run.interval.in_seconds() * static_cast<double>(from);
   }
 
-  /// Whether a loop succeeds less and less. In less time than some rounds of it, that may be chance
-  /// or clients in step, unless half of them wait all the time.
+  /// Adds whether a closed loop succeeds less and less. Within a few rounds of the loop that may be
+  /// chance or clients in step, unless half of the clients wait all the time.
   void add_stall(const RunResult& run, stats::BinRange range) {
     constexpr std::size_t kQuarters = 4;
     constexpr double kRounds = 3, kHalf = 0.5, kFew = 20, kFewWaiting = 10;
@@ -607,7 +607,7 @@ class CaseBuilder {
 
   /// Whether a fault or surge is on all through the bin, or at its edges at least.
   bool is_disturbed(Time start, Time end) const {
-    // Of those that start before the end, the last one to end.
+    // The latest end among the triggers that start before the end of the bin.
     const auto begun = std::ranges::lower_bound(triggers_, end, {}, &stats::Trigger::start);
     const auto count = static_cast<std::size_t>(begun - triggers_.begin());
     return count > 0 && start < latest_ends_[count - 1];
@@ -626,7 +626,7 @@ class CaseBuilder {
     }
   }
 
-  /// What all groups that call the service ask of it in a bin.
+  /// The work that all groups that call the service ask of it in a bin.
   CaseFacts::AskedWork work_of(std::size_t bin) const {
     return bin < work_.size() ? work_[bin] : CaseFacts::AskedWork();
   }
@@ -661,7 +661,8 @@ class CaseBuilder {
     }
   }
 
-  /// Faults of the services that the group's service calls, and so on.
+  /// Faults of all services below the group's service: those that it calls, directly or through
+  /// others.
   std::vector<const FaultSpec*> faults_below() const {
     std::vector<const FaultSpec*> found;
     if (!flow::calls_others(c_.scenario, c_.client.service)) return found;
@@ -715,8 +716,8 @@ class CaseBuilder {
     note(c_.first_above_capacity, by_first);
   }
 
-  /// From a bin on in which the quota refuses such a share of the retries that are asked for, if it
-  /// does so from there to `until_s` as a whole, too.
+  /// Finds the first bin in which the quota denies at least a given share of the retries, if it
+  /// also denies that share on average from there until `until_s`.
   void find_dry_quota(const RunResult& run, double until_s) {
     if (!c_.disturbed() || !c_.client.retry.quota.enabled) return;
     const std::vector<ClientBin>& bins = run.clients[c_.index].bins;
@@ -747,7 +748,7 @@ class CaseBuilder {
     };
     const std::optional<Dry> some = dry_from(0.1), most = dry_from(0.5);
     if (!some) return;
-    // Few refusals at the end are not what the quota did.
+    // Without this, a few refusals at the end would stand for all that the quota did.
     const Dry& dry = most && 2 * most->denied >= some->denied ? *most : *some;
     const double at_s = bin_s * static_cast<double>(dry.first);
     Occurrence& o = c_.quota_dry;
@@ -762,9 +763,9 @@ class CaseBuilder {
   const PartFacts& part_;
   const std::vector<stats::Disturbance>& triggers_;
   double young_ = 0;  // requests under way at the end of the run that is looked at, not stuck
-  Time first_start_;  // of the first disturbance, before the window as well
+  Time first_start_;  // start of the first disturbance, which may be before the window
   std::span<const CaseFacts::AskedWork> work_;  // in each bin of the run that is looked at
-  std::vector<Time> latest_ends_;               // of each trigger and all before it
+  std::vector<Time> latest_ends_;               // latest end of each trigger and all before it
   std::vector<std::size_t> called_;
   GroupCase c_;
   std::span<const RunResult> runs_;
@@ -772,8 +773,9 @@ class CaseBuilder {
 
 double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
-/// What each phase is for a part with these disturbances. What comes after the last of them, and
-/// before others end, is the time in which its groups may still be recovering.
+/// The kind and name that each phase has for a part with the disturbances `own`. The time after the
+/// last of these, before other disturbances end, counts as a time in which the part's groups may
+/// still be recovering.
 std::vector<PartFacts::OwnPhase> own_phases(std::span<const Phase> phases,
                                             std::span<const stats::Disturbance> own) {
   std::vector<PartFacts::OwnPhase> all;
@@ -912,7 +914,7 @@ CaseFacts::OfRun& CaseFacts::of_run(const RunResult& run, std::size_t service) {
 
 namespace {
 
-/// What share of the attempts sent to the service a fault lets ask for a server.
+/// The share of the attempts sent to the service that ask for a server despite the fault.
 double asking_share(const FaultSpec& f, std::uint32_t instances) {
   const double lost = f.unreachable || f.black_hole ? 1 : f.request_loss;
   double errors = 0;
@@ -924,7 +926,7 @@ double asking_share(const FaultSpec& f, std::uint32_t instances) {
   return 1 - (1 - asking) * concerned / instances;
 }
 
-/// What share of the attempts that reach the service and meet no error passes its throttle.
+/// The share of the attempts that reach the service without an error which passes its throttle.
 double passing_share(const ServiceSpec& spec, const ServiceFlow& flow) {
   const auto throttled = static_cast<double>(flow.throttled);
   const double at_throttle = static_cast<double>(flow.arrivals) -
@@ -1078,14 +1080,14 @@ bool GroupCase::falls_behind() const {
   if (b.middle < b.start || b.end <= b.middle || grown < kLittle * b.made) return false;
   // What cannot fail waits, and the wait has no end.
   const double noteworthy = endless ? kLittle : kNoteworthy;
-  // Where nothing is wrong their number varies as that of a Poisson law.
+  // While nothing is wrong, the number under way varies like a Poisson variable.
   if (grown < kDeviations * std::sqrt(2 * (b.middle + static_cast<double>(runs)))) return false;
   const bool calls_others = flow::calls_others(scenario, client.service);
   if (capacity.limited && !calls_others && b.seconds > 0 && !client.retry.rate_limit.enabled) {
     return load(b.work_s, b.seconds) >= (grown < noteworthy * b.made ? kTooMuch : kFull);
   }
   if (grown < noteworthy * b.made) return false;
-  // Where nothing fails, those that starve have no latency yet.
+  // If no request fails, requests that starve have no latency yet.
   return endless ||
          ratio(b.last_latency_s, b.last_ended) > kSlower * ratio(b.first_latency_s, b.first_ended);
 }
@@ -1150,8 +1152,8 @@ GroupCase group_case(const Scenario& scenario, std::span<const RunResult> runs, 
 
 void set_graph(GroupCase& group, std::shared_ptr<const GraphCase> graph) {
   group.volumes.assign(graph->scenario.clients.size(), {});
-  // Where the trouble lasts to the end, what comes after the end belongs to it: attempts in the
-  // drain. Otherwise they are those of the time of trouble.
+  // If the trouble lasts to the end of the window, attempts in the drain belong to it. Otherwise
+  // only attempts in the time of trouble count.
   const bool ends = std::ranges::any_of(graph->stretches, [](const GraphStretch& s) {
     return s.kind == PhaseKind::kAfter && s.seconds > 0;
   });
@@ -1240,7 +1242,7 @@ class FigureWalk {
           t.send_wait_ns, t.connection_wait_ns, t.unconnected, t.unpermitted, t.attempt_total_ns,
           t.token_races, t.window.breaker_open_ns, t.breakers, t.breaker_openings,
           t.breaker_refusals, t.breaker_first_refusals, t.outcomes, t.results);
-    // Of attempts by their number only the first, which may not exist.
+    // Of the counts by attempt number, only those of first attempts, which may not exist.
     AttemptNumberCounts none;
     auto& first = first_of(t, none);
     visit(first.sent, first.results);

@@ -26,33 +26,34 @@
 
 namespace retrysim::explain {
 
-/// What happens in a stretch of time, in all replications together (flow rule).
+/// What happens in a stretch of time, summed over all replications; events count when they occur
+/// (flow rule).
 struct Stretch {
-  double seconds = 0;  ///< of all replications together
+  double seconds = 0;  ///< length, summed over all replications
   ClientFlow group;
-  ServiceFlow service;      ///< of the services that the group calls, all together
-  double first_work_s = 0;  ///< server time that new requests of all groups ask of the first one,
-  double retry_work_s = 0;  ///< and that their retries ask for
+  ServiceFlow service;  ///< sum over the services that the group calls
+  /// Server time, s, that first attempts of all groups ask of the group's first service.
+  double first_work_s = 0;
+  double retry_work_s = 0;  ///< server time, s, that retries ask of it
 
-  /// Share of attempts without an answer in time, among those that were served in time or not in
-  /// time.
+  /// Attempts without an answer in time, as a share of these and the attempts answered in time.
   double too_late_share() const;
 };
 
-/// The requests made in a part of the run, whenever they end; of all replications together.
+/// The requests made in a part of the run, whenever they end, summed over all replications.
 struct Requests {
   double made = 0, succeeded = 0;
-  double ended = 0, latency_s = 0;  ///< their number, and the sum of their latencies
-  std::string_view phases = {};     ///< the kinds of phases that it is made in: "recovering+after"
-  bool as_counted = true;           ///< false: without some that were under way at a border
+  double ended = 0, latency_s = 0;  ///< number of ended requests, and the sum of their latencies
+  std::string_view phases = {};  ///< the kinds of phases in which they are made: "recovering+after"
+  bool as_counted = true;        ///< false: some that were under way at a border are left out
 
-  /// Share of the requests made; 1 if there was none.
+  /// Successes as a share of the requests made; 1 if no request was made.
   double success_share() const { return made > 0 ? succeeded / made : 1; }
   double mean_latency_s() const { return ended > 0 ? latency_s / ended : 0; }
   void merge(const Requests& o);
 };
 
-/// The parts that disturbances divide the run into.
+/// Requests by the part of the run in which they are made; disturbances divide it into parts.
 struct RequestsByPart {
   Requests before = {.phases = "before"};
   Requests during = {.phases = "during"};
@@ -61,7 +62,7 @@ struct RequestsByPart {
   Requests recovering = {.phases = "recovering"};
   Requests after = {.phases = "after"};
 
-  /// Since the end of the last disturbance.
+  /// All requests made since the end of the last disturbance.
   Requests since() const;
 };
 
@@ -69,20 +70,22 @@ struct RequestsByPart {
 struct DisturbedStretch {
   std::string name;
   double start_s = 0, end_s = 0;
-  double left = 1;           ///< share of the capacity of the group's service; of several, the most
+  /// Share of its capacity that the group's service keeps; the largest of several services.
+  double left = 1;
   double seconds = 0;        ///< of all replications together
-  double first_work_s = 0;   ///< as in Stretch
-  ServiceFlow service = {};  ///< of the group's services, in whole bins inside it
-  /// Among the faults of the only service that the group calls, those that are on throughout.
+  double first_work_s = 0;   ///< as in Stretch, within the stretch of the disturbance
+  ServiceFlow service = {};  ///< counts of the group's services, in whole bins inside the stretch
+  /// Faults that are on throughout, if the group calls a single service: that service's faults.
   std::vector<const FaultSpec*> faults = {};
 };
 
 /// The disturbances that may reach a part of the scenario (stats::ReachParts), as its groups see
 /// them.
 struct PartFacts {
-  std::vector<stats::Disturbance> all;        ///< also before the window
-  std::vector<stats::Disturbance> in_window;  ///< that do not end before it begins
-  /// What each phase of the scenario is for them; and with which of these disturbances.
+  std::vector<stats::Disturbance> all;        ///< including those before the window
+  std::vector<stats::Disturbance> in_window;  ///< without those that end before the window begins
+  /// The kind that a phase of the scenario has for these groups, and the names of the disturbances
+  /// that are on.
   struct OwnPhase {
     PhaseKind kind;
     std::string name;
@@ -94,13 +97,16 @@ struct PartFacts {
 /// Requests under way in the window, or until the first disturbance; sums over the replications.
 struct Backlog {
   double start = 0, middle = 0, end = 0;
-  double first_most = 0, last_most = 0;  ///< at any moment of the first half, of the second one
-  double made = 0;                       ///< requests of the second half,
-  double work_s = 0, seconds = 0;  ///< server time that they and others ask for, and its length
-  double first_latency_s = 0, first_ended = 0;  ///< of the requests that end in the first quarter
-  double last_latency_s = 0, last_ended = 0;    ///< and in the last one
+  /// Highest number at any moment of the first half, of the second.
+  double first_most = 0, last_most = 0;
+  double made = 0;  ///< requests made in the second half
+  /// Server time that they and others' requests ask for, and the length of that half.
+  double work_s = 0, seconds = 0;
+  /// Latency sum and number of the requests that end in the first quarter.
+  double first_latency_s = 0, first_ended = 0;
+  double last_latency_s = 0, last_ended = 0;  ///< the same for the last quarter
   /// For closed loops: replications in whose last quarter less than half as many requests succeed
-  /// as in their best one, and in these together the successes per second of both.
+  /// as in their best quarter, and the successes per second of both quarters in these replications.
   std::size_t stalled = 0;
   double best_per_s = 0, last_per_s = 0;
 };
@@ -112,21 +118,21 @@ struct Growth {
   double last_latency_s = 0, last_ended = 0;
 };
 
-/// Without a disturbance: replications in which nine of ten failures come in a quarter of the
-/// window, where few requests do, and the sums of when that begins and ends.
+/// Without a disturbance: replications in which nine of ten failures, but few of the requests, come
+/// within a quarter of the window, and the sums of the start and end of that time.
 struct Cluster {
   std::size_t runs = 0;
   double from_s = 0, to_s = 0;
 };
 
-/// Replications in which requests succeed at first and then hardly any does, to the end of the
-/// window or until the first disturbance, and the sum of when that begins.
+/// Replications in which requests succeed at first, and then hardly any until the end of the window
+/// or the first disturbance; and the sum of the times at which that begins.
 struct Collapse {
   std::size_t runs = 0;
   double from_s = 0;
 };
 
-/// Faults and surges.
+/// The faults and surges that may reach the group: kind, number and extent in time.
 struct Disturbances {
   /// "fault", "surge", or "disturbance" where there are both; empty: neither.
   std::string_view kind = {};
@@ -134,28 +140,30 @@ struct Disturbances {
   double first_start_s = 0, last_end_s = 0;
 };
 
-/// Up to which time after the end of a disturbance a recovery is called one at once, s: the time
-/// that goodput is averaged over, but no more than a reader takes for nothing.
+/// The longest recovery time that is called "at once", s: the time over which goodput is averaged,
+/// limited to what a reader would neglect.
 double at_once_s(const Scenario& scenario);
 
 /// How the replications fared after the last disturbance.
 struct Recoveries {
-  std::size_t back = 0;        ///< replications in which the group recovered, and
-  std::size_t brief = 0;       ///< those of them in which the run ended before that was confirmed
-  std::size_t few = 0;         ///< in which too few requests came to tell
-  std::size_t gone = 0;        ///< in which it did not recover, although there was time enough
-  std::size_t unknown = 0;     ///< in which it did not, and the run ended too early to tell
-  std::size_t metastable = 0;  ///< those gone that would have recovered without retries
-  double mean_s = 0;           ///< the time that recoveries took on average,
+  std::size_t back = 0;  ///< replications in which the group recovered
+  /// Those of `back` in which the run ended before the recovery was confirmed.
+  std::size_t brief = 0;
+  std::size_t few = 0;      ///< replications with too few requests to tell
+  std::size_t gone = 0;     ///< replications without recovery, although there was time enough
+  std::size_t unknown = 0;  ///< replications without recovery, but the run ended too early to tell
+  std::size_t metastable = 0;  ///< those of `gone` that would have recovered without retries
+  double mean_s = 0;           ///< mean recovery time
   double least_s = 0, most_s = 0;
-  std::vector<double> late_s = {};  ///< those of replications not back at once, in order
+  /// Recovery times of replications that were not back at once, ascending.
+  std::vector<double> late_s = {};
   double watched_s = 0;  ///< from the end of the last disturbance to the end of the window
-  /// Replications that were back for all of the hold and collapsed again: how many, how many of
-  /// them are back in the end, and the mean time of the collapse after the disturbance.
+  /// Replications that were back for the whole hold time and collapsed again: how many, how many of
+  /// them are back in the end, and the mean time from the disturbance to the collapse.
   std::size_t relapsed = 0, relapsed_and_back = 0;
   double relapse_s = 0;
 
-  /// One that recovered, so long after the end.
+  /// Adds a replication that recovered `seconds` after the end of the disturbance.
   void add_late(double seconds, const Scenario& scenario) {
     if (seconds > at_once_s(scenario)) late_s.push_back(seconds);
   }
@@ -167,11 +175,11 @@ struct Recoveries {
 /// The time between a disturbance and the next one, if it is long enough to tell whether the group
 /// recovers in it.
 struct Gap {
-  std::string name = {}, next = {};  ///< of the disturbances
-  double start_s = 0, end_s = 0;     ///< of the time between them
+  std::string name = {}, next = {};  ///< the disturbance, and the one that follows
+  double start_s = 0, end_s = 0;     ///< start and end of the time between them
   std::size_t down = 0;              ///< replications that do not recover in it
-  double successes = 0;              ///< in these
-  double watched_s = 0;              ///< its length in all of these together
+  double successes = 0;  ///< successes within the gap, in the replications that are down
+  double watched_s = 0;  ///< length of the gap, summed over the replications that are down
 };
 
 /// Requests that were under way when the window ended; sums over the replications.
@@ -181,37 +189,42 @@ struct Unanswered {
   double usual_s = 0;  ///< the usual time, from before the disturbance
 };
 
-/// A time in some of the replications: how many have it, and its mean over these.
+/// Something that happens in some of the replications: in how many, and when or for how long on
+/// average.
 struct Occurrence {
   std::size_t runs = 0;
   double seconds = 0;
-  double ratio = 0;                ///< a size that belongs to it
-  std::vector<double> times = {};  ///< of each replication that has it, in order
+  double ratio = 0;                ///< mean of a second figure, such as a load ratio
+  std::vector<double> times = {};  ///< times of the replications in which it happens, ascending
 
   bool in_most_of(std::size_t all) const { return 2 * runs > all; }
 };
 
-/// Limits of the group's service. Of several services they are not looked at: which of them it was
-/// is not known.
+/// Limits of the group's only service. They are not used for several services, because it is not
+/// known which of them was the limit.
 struct Capacity {
-  bool limited = false;  ///< it has a number of servers, its work is known, and it is the only one
-  double servers = 0;    ///< with autoscaling the most that there may be
+  /// The group calls one service, its servers are limited in number, and its work is known.
+  bool limited = false;
+  double servers = 0;         ///< with autoscaling the maximum
   double service_time_s = 0;  ///< mean over its attempts
   double server_time_s =
-      0;            ///< the same with the calls that its server waits for, if those are idle
+      0;  ///< service time and the time of the calls that the server waits for, at idle services
   double left = 1;  ///< smallest share of the capacity that faults leave
-  double full_queue_s = 0;     ///< work of a full queue at full capacity; infinite: no bound
-  double largest_queue_s = 0;  ///< work of the longest queue that there was, at full capacity
-  double least_attempt_s = 0;  ///< an attempt that waits for nothing, at the fastest service
-  double patience_s = 0;       ///< the longest wait after which an answer is in time; infinite: any
+  /// Time to serve a full queue at full capacity; infinite: no limit on the queue.
+  double full_queue_s = 0;
+  double largest_queue_s = 0;  ///< time to serve the longest queue seen, at full capacity
+  /// Time of an attempt that waits for nothing, at the fastest service.
+  double least_attempt_s = 0;
+  double patience_s = 0;  ///< the longest wait after which an answer is in time; infinite: any
   double timeout_s = 0;
-  std::optional<prediction::SteadyNeed> need = {};  ///< of first attempts, by the scenario
+  /// Capacity that first attempts need according to the scenario.
+  std::optional<prediction::SteadyNeed> need = {};
 };
 
-/// From which work of attempts on a time in which the servers do `offered_s` of it is too short for
-/// them; where that is little, by more than chance explains.
+/// The least work of attempts, s, that is too much for a time in which the servers can do
+/// `offered_s` of work; where `offered_s` is small, by more than chance explains.
 double least_work_above_capacity(const Capacity& capacity, double offered_s);
-/// As above, but always by more than chance explains.
+/// As `least_work_above_capacity`, but always by more than chance explains.
 double sure_work_above_capacity(const Capacity& capacity, double offered_s);
 
 /// Whether priorities decide who is turned away at the service.
@@ -229,28 +242,31 @@ struct GroupCase {
   const Scenario& scenario;
   std::size_t index;
   const ClientSpec& client;
-  std::vector<const ServiceSpec*> services;  ///< that it calls, at least one
+  std::vector<const ServiceSpec*> services;  ///< the services that the group calls, at least one
 
   std::size_t runs = 0;  ///< replications
   double bin_s = 0;      ///< width of the bins of the time series
-  /// If there are services that call others: what is known of all of them together,
+  /// If services call each other: the case of all services together.
   std::shared_ptr<const GraphCase> graph = nullptr;
-  std::vector<GroupVolume> volumes = {};  ///< and of each group in the time of trouble.
+  /// Requests and attempts of each group in the time of trouble.
+  std::vector<GroupVolume> volumes = {};
   Disturbances disturbances = {};
 
-  /// If the group calls one service, which sheds by priority: all groups that call it and no other,
-  /// the highest priority first; without calls that have the priorities of their callers. Empty if
-  /// all have the same.
+  /// If the group's only service sheds by priority: all groups that call only this service, the
+  /// highest priority first; without calls that inherit the priorities of their callers. Empty if
+  /// all have the same priority.
   std::vector<ShedGroup> shed = {};
   ClientResult total = {};  ///< cohort counts of all replications together, without time series
   Stretch all = {};         ///< the window
-  Stretch before = {};      ///< until the first disturbance; without one the whole window
-  Stretch during = {};      ///< while one is on
-  Stretch trouble = {};     ///< from the first one until the group is back, or to the end
-  Stretch after = {};       ///< from the end of the last one until the group is back, or to the end
+  Stretch before = {};      ///< until the first disturbance; without disturbances the whole window
+  Stretch during = {};      ///< while a disturbance is on
+  /// From the first disturbance until the group is back, or to the end of the window.
+  Stretch trouble = {};
+  /// From the end of the last disturbance until the group is back, or to the end.
+  Stretch after = {};
   RequestsByPart made = {};
-  /// If disturbances elsewhere make these others than the phases of phases.csv: what each of those
-  /// is for the group.
+  /// The kind and name that each phase of phases.csv has for the group. Empty if no disturbance
+  /// elsewhere makes them differ.
   std::vector<std::pair<PhaseKind, std::string>> phases = {};
   /// Requests under way when the first disturbance began that fail after that, or never end.
   double lost_under_way = 0;
@@ -261,33 +277,35 @@ struct GroupCase {
   Backlog backlog = {};
   Growth growth = {};
   Cluster cluster = {};
-  LimitCounts limit = {};  ///< of the only service that it calls, if there is one
+  LimitCounts limit = {};  ///< counts of the adaptive limit, if the group calls one service
   Collapse collapse = {};
   /// Without a disturbance: replications in which a retry storm goes on, of all groups together.
   std::size_t lasting_storms = 0;
   Recoveries recoveries = {};
   Capacity capacity = {};
   Occurrence retries_above_capacity =
-      {};  ///< seconds in which retries alone ask for more; load ratio
-  /// While nothing is wrong: seconds in which first attempts ask for more, by more than chance.
+      {};  ///< time in which retries alone exceed the capacity, s, and their load
+  /// While nothing is wrong: time in which first attempts exceed the capacity by more than chance
+  /// explains, s.
   Occurrence first_above_capacity = {};
-  /// From when on the quota refuses most of the retries, or a tenth of them at least, until the
-  /// group is back; `seconds`: when, since the start of the run; `ratio`: the share.
+  /// Dry retry quota: from some time until the group is back it refuses most of the retries, or at
+  /// least a tenth. `seconds`: that time, since the start of the run; `ratio`: the share refused.
   Occurrence quota_dry = {};
 
-  /// Statements about the service are about the only one that the group calls.
+  /// The only service that the group calls; call it only if `has_one_service`.
   const ServiceSpec& service() const { return *services.front(); }
   bool has_one_service() const { return services.size() == 1; }
   bool disturbed() const { return disturbances.count > 0; }
-  /// In every replication in which there are requests enough to tell, and in one at least.
+  /// Whether the group recovers in every replication that has enough requests to tell, and in at
+  /// least one.
   bool recovers() const { return disturbed() && recoveries.back > 0 && recoveries.down() == 0; }
-  /// Requests made before the disturbance, as a measure of that time: without `lost_under_way`, if
-  /// these are a fifth of them at most, and 99 % of the others succeed.
+  /// Requests made before the disturbance, as a measure of how the group fares then.
+  /// `lost_under_way` is left out if it is at most a fifth of them and 99 % of the others succeed.
   Requests before_it() const;
-  /// Whether its requests say little by how many of them succeed: those of a closed loop are not
-  /// made while others wait, and without a limit on attempts none fails.
+  /// Whether goodput describes the group better than its success rate: a closed loop makes no
+  /// requests while others wait, and without a limit on attempts no request fails.
   bool is_told_by_goodput() const;
-  /// Successes per second in a stretch of time.
+  /// Successful requests per second in a stretch of time.
   static double goodput(const Stretch& stretch);
   /// Whether more and more requests are under way while nothing is wrong.
   bool falls_behind() const;
@@ -305,46 +323,48 @@ struct GroupCase {
   double share_of_failures(Outcome outcome) const;
 };
 
-/// The facts behind the cases of all groups of a scenario, found once for all of them. Neither the
-/// scenario nor the runs that cases are made of may end before it.
+/// The facts behind the cases of all groups of a scenario, found once for all of them. The scenario
+/// and the runs must outlive it.
 class CaseFacts {
  public:
   explicit CaseFacts(const Scenario& scenario);
 
   struct Caller {
     std::size_t group;
-    double work_s;  ///< of an attempt, on average
+    double work_s;  ///< mean work of an attempt, s
   };
-  /// The work of a server: not that of attempts which do not reach the service, or which it answers
-  /// without one: with random errors on arrival, and with its throttle.
+  /// Server time asked for, s, by first attempts and retries. Attempts that do not reach the
+  /// service, or that it answers without a server (random errors on arrival, throttle), ask for
+  /// none.
   struct AskedWork {
     double first_s = 0, retry_s = 0;
   };
   /// The groups that call the service.
   std::span<const Caller> callers(std::size_t service) const { return callers_[service]; }
-  /// The work that they ask of it in each bin of a run.
+  /// The work that the groups ask of the service in each bin of a run.
   std::span<const AskedWork> work_by_bin(const RunResult& run, std::size_t service);
-  /// The work that their first attempts ask of it in each phase of a run.
+  /// The work that first attempts ask of the service in each phase of a run, s.
   std::span<const double> first_work_by_phase(const RunResult& run, std::size_t service);
-  /// As the group sees them, without the figures of runs.
+  /// The stretches of disturbances as the group sees them, without measurements.
   std::vector<DisturbedStretch> disturbed_stretches(std::size_t group);
   const PartFacts& part_of(std::size_t group);
   /// Whether a retry storm goes on when the run ends.
   bool has_lasting_storm(const RunResult& run);
-  /// What first attempts ask of it, by the scenario, while nothing is wrong.
+  /// What first attempts ask of the service according to the scenario, while nothing is wrong.
   std::optional<prediction::SteadyNeed> need_of(std::size_t service);
 
   const Scenario& scenario;
   const flow::Demand demand;  ///< of first attempts
   const std::vector<Phase> phases;
-  const bool has_graph;  ///< services call each other, or a group several, or groups share one
+  const bool has_graph;  ///< services call each other, a group calls several, or groups share one
 
  private:
   struct OfRun {
     std::optional<std::vector<AskedWork>> bins;
     std::optional<std::vector<double>> phases;
   };
-  /// What share of the attempts sent to a service faults and network let ask for a server.
+  /// From `time` on: the share of the attempts sent to a service that reach its servers despite
+  /// faults and network.
   struct AskingFrom {
     Time time;
     double share;
@@ -356,7 +376,7 @@ class CaseFacts {
 
   std::vector<DisturbedStretch> find_stretches(std::size_t service, const PartFacts& part) const;
 
-  std::vector<std::vector<Caller>> callers_;  // of each service
+  std::vector<std::vector<Caller>> callers_;  // callers of each service
   std::map<std::size_t, std::vector<DisturbedStretch>> stretches_;
   const stats::ReachParts parts_;
   std::map<std::size_t, PartFacts> part_facts_;
@@ -370,21 +390,21 @@ class CaseFacts {
   std::map<const RunResult*, bool> storms_;
 };
 
-/// `graph`: of the same runs.
+/// Gives the group the case of all services; `graph` must be made from the same runs.
 void set_graph(GroupCase& group, std::shared_ptr<const GraphCase> graph);
 
-/// Without the graph of services.
+/// The case of one group, without the graph of services.
 GroupCase group_case(CaseFacts& facts, std::span<const RunResult> runs, std::size_t group);
-/// With it, if there are calls.
+/// The case of one group, with the graph of services if there are calls.
 GroupCase group_case(const Scenario& scenario, std::span<const RunResult> runs, std::size_t group);
 
 /// The measurements of the group in `run`, as numbers; equally many for every run of the scenario.
 std::vector<double> figures_of(CaseFacts& facts, const RunResult& run, std::size_t group);
-/// The case of the replications that these are the figures of. Throws std::invalid_argument if
-/// there are too many of them or too few.
+/// The case made from the figures of its replications (`figures_of`). Throws std::invalid_argument
+/// if a replication has too many figures or too few.
 GroupCase group_case(CaseFacts& facts, std::span<const std::span<const double>> figures_by_run,
                      std::size_t group);
-/// How many figures the group has.
+/// The number of figures that `figures_of` returns for the group.
 std::size_t figure_count(CaseFacts& facts, std::size_t group);
 
 }  // namespace retrysim::explain

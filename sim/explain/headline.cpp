@@ -26,7 +26,7 @@ std::vector<Culprit> culprits_for(const GroupCase& c) {
   if (std::ranges::any_of(all, [](const Culprit& one) { return !one.may_be_effect; })) {
     std::erase_if(all, [](const Culprit& one) { return one.may_be_effect; });
   }
-  // What comes when the disturbance is over is left from that.
+  // Trouble after the disturbance is a remainder of the trouble during it.
   const auto is_during = [](const Culprit& one) { return one.when->kind == PhaseKind::kDuring; };
   if (std::ranges::any_of(all, is_during)) {
     std::erase_if(all, [](const Culprit& one) { return one.when->kind == PhaseKind::kRecovering; });
@@ -34,8 +34,8 @@ std::vector<Culprit> culprits_for(const GroupCase& c) {
   return all;
 }
 
-/// What is said in one line: a service, and the groups of whose trouble it is the only cause; a
-/// few, each of which is one; or groups of whose trouble none of a few services is shown to be it.
+/// One line: a service and the groups of whose trouble it is the only cause; or a few services,
+/// each of which is a cause; or groups whose cause is one of a few services, it is not shown which.
 struct Line {
   std::vector<Culprit> culprits;
   std::vector<const GroupCase*> lose;
@@ -47,7 +47,8 @@ bool loses_something(const GroupCase& c) {
   return answer_of(c, severity) != nullptr && severity != Severity::kGood;
 }
 
-/// Whether its requests succeed as usual: that they take effect twice, say, is no matter of causes.
+/// Whether the group's requests succeed as usual; other flaws, such as effects that happen twice,
+/// do not count here.
 bool succeeds_as_usual(const GroupCase& c) {
   Severity severity = Severity::kGood;
   const VerdictRule* const answer = answer_of(c, severity);
@@ -55,7 +56,7 @@ bool succeeds_as_usual(const GroupCase& c) {
   return answer->id == "all-well" || answer->id == "not-all-well" || answer->id == "unaffected";
 }
 
-/// Whether what it loses may be chance.
+/// Whether the losses of the group may be chance.
 bool has_too_few_requests(const GroupCase& c) {
   Severity severity = Severity::kGood;
   const VerdictRule* const answer = answer_of(c, severity);
@@ -66,7 +67,7 @@ bool is_told_once(const GroupCase& c, const Culprit& culprit) {
   return c.disturbances.count == 1 && culprit.when->kind == PhaseKind::kDuring;
 }
 
-/// "search and ads", or their number.
+/// The names of a few groups, "search and ads"; of more, their number.
 Sentence names_of(const std::vector<const GroupCase*>& groups) {
   constexpr std::size_t kMost = 4;
   if (groups.size() > kMost) {
@@ -94,15 +95,15 @@ std::vector<bool> reach_of(const GroupCase& c) {
   return reached;
 }
 
-/// How many services both reach.
+/// How many services are reached in both sets.
 std::size_t have_in_common(const std::vector<bool>& a, const std::vector<bool>& b) {
   std::size_t common = 0;
   for (std::size_t s = 0; s < a.size(); ++s) common += a[s] && b[s];
   return common;
 }
 
-/// Groups that are well are told beside those with which they have the most services in common;
-/// and beside all if that is one line.
+/// The lines. Groups that fare well are named in the line with which they have the most services in
+/// common; if there is only one line, in that one.
 std::vector<Line> lines_of(const std::vector<const GroupCase*>& groups) {
   std::vector<Line> lines;
   for (const GroupCase* c : groups) {
@@ -146,7 +147,7 @@ Headline said(const Line& line) {
   const GroupCase& first = *line.lose.front();
   Severity worst = Severity::kGood;
   std::vector<Sentence> parts;
-  constexpr std::size_t kMost = 8;  // one more is told, rather than "1 other group"
+  constexpr std::size_t kMost = 8;  // nine are all named: "1 other group" would be no shorter
   const std::size_t told = line.lose.size() > kMost + 1 ? kMost : line.lose.size();
   for (std::size_t i = 0; i < line.lose.size(); ++i) {
     const GroupCase* const c = line.lose[i];
@@ -205,7 +206,7 @@ std::vector<Headline> headlines(std::span<const GroupCase> groups) {
   for (const GroupCase& c : groups) {
     if (!c.client.makes_calls() && c.total.requests > 0) users.push_back(&c);
   }
-  // What is known comes first.
+  // Lines with a known cause come first.
   std::vector<Line> all = lines_of(users);
   std::stable_partition(all.begin(), all.end(),
                         [](const Line& line) { return !line.culprits.empty(); });

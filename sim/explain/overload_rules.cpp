@@ -25,15 +25,16 @@ using Found = std::optional<Finding>;
 
 constexpr double kMaxAnswers = 0.5;
 
-/// The time that a cause is looked for in: until the group is back, or all of it.
+/// The time in which a cause is looked for: from the first disturbance until the group is back;
+/// without a disturbance the whole window.
 const Stretch& troubled(const GroupCase& c) { return c.disturbed() ? c.trouble : c.all; }
 
 bool is_herd(const GroupCase& c) { return c.client.arrivals.process == ArrivalProcess::kOnce; }
 
 }  // namespace
 
-/// Whether others wait, or are turned away, so that this group is not. One that is turned away at
-/// the door all the same has nothing of that.
+/// Whether priority makes other groups wait, or be turned away, instead of this one. False for a
+/// group that is often turned away on arrival nevertheless.
 bool is_served_first(const GroupCase& c) {
   constexpr double kFew = 0.01;
   const ClientFlow& calm = c.before.group;
@@ -56,23 +57,24 @@ bool prefers_idle(const ServiceSpec& service) {
 /// The time in which nothing is wrong.
 std::string_view calm_window(const GroupCase& c) { return c.disturbed() ? "before" : "window"; }
 
-/// Whether circuit breakers keep first attempts away from the service of the group, which come when
-/// it has the capacity for them.
+/// Whether circuit breakers keep first attempts away from the group's service; they would come if
+/// it had the capacity.
 bool breakers_hold_back(const GroupCase& c) {
   return std::ranges::any_of(c.scenario.clients, [&](const ClientSpec& other) {
     return other.breaker.in_use() && share_of_calls(other, c.client.service) > 0;
   });
 }
 
-/// What the scenario asks for, where what came is that but for chance, or for what breakers have
-/// refused; so that `check` and the results of runs say the same. Otherwise what came.
+/// Uses the load that the scenario plans if the measured load differs from it only by chance, or by
+/// what breakers refused, so that `check` and the results of runs agree; otherwise the measured
+/// load.
 Found overload_without_retries(const GroupCase& c) {
-  constexpr double kDeviations = 2;  // of how many requests come by chance
+  constexpr double kDeviations = 2;  // standard deviations of the number of requests
   constexpr double kRarely = 4;      // one case in 16,000
   constexpr double kAtLimit = 1 + 1e-9;
   const double came = c.load(c.before.first_work_s, c.before.seconds);
   const double made = c.disturbed() ? c.made.before.made : c.requests();
-  // Closed loops ask for what they get.
+  // The demand of closed loops adapts to the capacity.
   const bool closed = c.client.arrivals.process == ArrivalProcess::kClosed;
   if (made == 0 || is_herd(c) || closed) return std::nullopt;
   const double noise = kDeviations / std::sqrt(made);
@@ -131,7 +133,7 @@ using Stretches = std::vector<const DisturbedStretch*>;
 /// "the fault", "the faults" if these are all of them; otherwise their names: "one, two and three".
 Sentence names_of(const GroupCase& c, const Stretches& which) {
   constexpr std::size_t kMost = 4;
-  // Disturbances elsewhere may divide one into stretches of the same name.
+  // Disturbances elsewhere may divide a disturbance into stretches of the same name.
   std::set<std::string_view> of_all;
   for (const DisturbedStretch& d : c.disturbed_stretches) of_all.insert(d.name);
   std::vector<std::string_view> of_which;
@@ -159,13 +161,13 @@ Stretches stretches_where(const GroupCase& c, Is is) {
   return found;
 }
 
-/// First attempts against the remaining capacity.
+/// Load of first attempts relative to the remaining capacity; 0 if none remains.
 double load_in(const GroupCase& c, const DisturbedStretch& d) {
   return d.left > 0 ? c.load(d.first_work_s, d.seconds) / d.left : 0;
 }
 
-/// Where several faults follow each other or overlap, the stretch with the greatest load,
-/// and those with nearly as much. Of few attempts the load may be chance.
+/// Where several faults follow each other or overlap, the stretch with the greatest load, and those
+/// with nearly as much. With few attempts, the load may be chance.
 Found overload_by_disturbance(const GroupCase& c) {
   constexpr double kNearly = 0.9, kDeviations = 2, kEnoughAttempts = 20;
   if (!c.disturbed() || !c.capacity.limited || c.disturbed_stretches.empty()) return std::nullopt;
@@ -204,7 +206,7 @@ bool is_cut_off(const DisturbedStretch& d) {
   });
 }
 
-/// Whether nothing of the group meets the disturbance: a herd that comes before it.
+/// Whether no request of the group meets the disturbance, as of a herd that comes before it.
 bool is_not_there(const GroupCase& c) {
   return c.disturbed() && c.total.requests > 0 && c.made.during.made == 0 &&
          c.during.group.attempts == 0 && c.after.group.attempts == 0;
@@ -250,7 +252,8 @@ Found cut_off(const GroupCase& c, bool FaultSpec::*how, Words one, Words many, W
 Found unreachable(const GroupCase& c) {
   Found found = cut_off(c, &FaultSpec::unreachable, "cannot be reached", "cannot be reached",
                         "connections are refused");
-  // What is refused has not reached the service, if nothing else keeps attempts from it.
+  // If nothing else keeps attempts from the service, refused attempts are those that did not reach
+  // it.
   constexpr double kAttracted = 1.5;
   const auto refuses = [](const DisturbedStretch& d) {
     return std::ranges::any_of(d.faults, [](const FaultSpec* f) { return f->unreachable; });
@@ -299,7 +302,7 @@ bool any_caller_retries(const GroupCase& c) {
   });
 }
 
-/// Of the attempts that ended, those that errors ended.
+/// The share of ended attempts that ended with an error.
 FigureSource errors_to(const GroupCase& c, std::string_view window) {
   const FigureSource errors = flow(c, "errors", window) + flow(c, "throttled", window);
   return errors / (errors + flow(c, "timeouts", window) + flow(c, "successes", window));
@@ -354,7 +357,7 @@ Found answers_errors(const GroupCase& c) {
     const Sentence before = usual >= kNoticeable
                                 ? say(" ({} before)", share(usual, errors_source(c, "before")))
                                 : Sentence();
-    // One that answers sooner than others has fewer attempts under way.
+    // An instance that answers sooner than others has fewer attempts under way.
     constexpr double kAttracted = 1.5;
     const Balancing balancing = c.service().instances.balancing;
     const bool attracts =
@@ -376,7 +379,7 @@ Found answers_errors(const GroupCase& c) {
                   names_of(c, such), up_to, most_answered, before),
         {{"errors_share", most}, {"errors_before_share", usual}}};
   }
-  // Where timeouts and refusals are what fails, a few errors beside them are not why.
+  // If most failures are timeouts and refusals, a few errors are not the cause.
   constexpr double kMany = 0.3;
   const ClientFlow& f = troubled(c).group;
   const auto failed = static_cast<double>(f.errors + f.throttled + f.timeouts);
@@ -503,7 +506,8 @@ bool lines_up(const GroupCase& c) {
          c.capacity.timeout_s < std::numeric_limits<double>::infinity();
 }
 
-/// Of answers in time and attempts without one, in the window of that name.
+/// Attempts without an answer in time, as a share of these and the answers in time, in the window
+/// `window`.
 Sentence answers_too_late(const GroupCase& c, const Stretch& s, std::string_view window) {
   constexpr double kNearlyEvery = 0.9999;
   const FigureSource late = flow(c, "timeouts", window), in_time = flow(c, "successes", window);
@@ -574,7 +578,7 @@ bool fails_too(const ClientFlow& f) {
   return failed > kFew * static_cast<double>(f.attempts);
 }
 
-/// What follows first attempts in the groups that call the service.
+/// The word for attempts after the first in the groups that call the service.
 Words later_attempts(const GroupCase& c) {
   bool hedge = false, retry = false;
   for (const ClientSpec& client : c.scenario.clients) {
@@ -634,7 +638,8 @@ std::size_t index_of(const GroupCase& c, const ServiceSpec* s) {
   return static_cast<std::size_t>(s - c.scenario.services.data());
 }
 
-/// Who did not wait any more for what was finished. With hedges it need not be one who gave up.
+/// The words for whom finished work was done that nobody waited for. With hedges, the client need
+/// not have given up.
 Words whom_it_was_for(const GroupCase& c) {
   bool hedges = false, others = false;
   for (const ClientSpec& client : c.scenario.clients) {
@@ -668,7 +673,7 @@ Found wasted_work(const GroupCase& c) {
                  {{"wasted_share", wasted}}};
 }
 
-/// A herd that is more work than its clients wait for.
+/// A herd whose work takes longer than its clients wait.
 Found herd_is_too_much(const GroupCase& c) {
   constexpr double kMuch = 1.5, kFewestInHerd = 20;
   if (!is_herd(c) || !c.capacity.limited || c.runs == 0 || !has_trouble(c)) return std::nullopt;
@@ -695,7 +700,8 @@ Found begins_small(const GroupCase& c) {
     return std::nullopt;
   }
   const double needed =
-      c.load(c.before.first_work_s, c.before.seconds) * c.capacity.servers;  // of the most
+      // The load is a share of the maximum number of servers.
+      c.load(c.before.first_work_s, c.before.seconds) * c.capacity.servers;
   const auto servers =
       static_cast<double>(c.service().servers) * static_cast<double>(c.service().instances.count);
   if (needed < kTooFew * servers || needed >= c.capacity.servers) return std::nullopt;
@@ -726,7 +732,7 @@ Found scales_too_late(const GroupCase& c) {
       {{"servers", servers}, {"servers_needed", needed}}};
 }
 
-/// What refusals ask of the servers, those of a full queue and of a throttle.
+/// The server time that refusals take, by a full queue or a throttle.
 Found refusals_take_servers(const GroupCase& c) {
   constexpr double kMuch = 0.2, kAll = 0.995;
   if (!c.capacity.limited || !has_trouble(c)) return std::nullopt;
@@ -754,7 +760,7 @@ Sentence of_capacity(double load, const FigureSource& source) {
   return load < 1 ? say("{} of", share(load, source)) : Sentence(times(load, source));
 }
 
-/// Hedges are no retries of what failed, but a load of their own.
+/// Hedges are not retries of failed attempts, but a load of their own.
 Found hedging_loads(const GroupCase& c) {
   constexpr double kNoticeable = 1.2;
   const ClientFlow& f = c.before.group;
@@ -787,7 +793,7 @@ Found hedging_loads(const GroupCase& c) {
   return found;
 }
 
-/// Servers, of a service whose number of them is that of its keys.
+/// The number of servers, of a service whose keys give it.
 FigureSource number_of_servers(const GroupCase& c) {
   const ServiceSpec& s = c.service();
   if (s.autoscaling.target > 0) return not_in_files("the most servers that autoscaling permits");
@@ -796,7 +802,7 @@ FigureSource number_of_servers(const GroupCase& c) {
 
 Found throttle_is_bottleneck(const GroupCase& c) {
   constexpr double kNoticeable = 0.05;
-  // Of a time without trouble it says nothing.
+  // The rule says nothing about a time without trouble.
   const Stretch& then = troubled(c);
   const ServiceFlow& service = then.service;
   const auto has_throttle = [](const ServiceSpec* s) { return s->throttle.rate > 0; };
@@ -849,7 +855,7 @@ Found throttle_is_bottleneck(const GroupCase& c) {
   return Finding{std::move(sentence), std::move(evidence)};
 }
 
-/// Of groups that share a service, the lowest priority, if that is what made the difference.
+/// The group of lowest priority among those that share a service, if priority made the difference.
 Found shed_first(const GroupCase& c) {
   constexpr double kNoticeable = 0.01;
   if (c.shed.empty()) return std::nullopt;
@@ -872,7 +878,7 @@ Found shed_first(const GroupCase& c) {
                  {{"lost_share", own->lost_share()}, {"spared_lost_share", spared.lost_share()}}};
 }
 
-/// What an adaptive limit on concurrency has come to, and how much it refused.
+/// The value of an adaptive limit on concurrency, and how much it refused.
 Found limit_refuses(const GroupCase& c) {
   constexpr double kNoticeable = 0.01;
   constexpr std::string_view kMet = "what attempts met at an adaptive limit";
@@ -923,7 +929,7 @@ Found connections_are_bottleneck(const GroupCase& c) {
                   {pooled ? "max_connections" : "max_concurrent", static_cast<double>(most)}}};
 }
 
-/// What faults make of an attempt that waits for nothing in a stretch of time.
+/// How faults change an attempt that waits for nothing: added message time, and speed.
 struct Undisturbed {
   double messages_s = 0, speed = 1;
   double attempt_s = 0;
@@ -988,7 +994,8 @@ Sentence who_of(const GroupCase& c, const FaultSpec& fault, std::uint32_t concer
              whole(count, key("service." + c.service().name + ".instances")));
 }
 
-/// A fault that makes the service or some of its hosts slow, or distant, where no load explains it.
+/// A fault that slows the service or some of its hosts, or delays messages, and no load explains
+/// it.
 Found slow_or_far(const GroupCase& c) {
   constexpr double kNoticeably = 0.5;
   if (!c.has_one_service() || flow::calls_others(c.scenario, c.client.service) || !has_trouble(c) ||
@@ -1033,7 +1040,7 @@ Found slow_or_far(const GroupCase& c) {
       {{"speed_ratio", worst->speed}, {"farther_s", 2 * worst->latency.in_seconds()}}};
 }
 
-/// Load that is too much only now and then.
+/// A load that exceeds the capacity only now and then.
 Found bursts(const GroupCase& c) {
   const Occurrence& o = c.first_above_capacity;
   if (c.runs == 0 || !o.in_most_of(c.runs) || o.seconds < std::max(1.0, 2 * c.bin_s) ||
@@ -1075,7 +1082,8 @@ Found own_timeout(const GroupCase& c) {
 
 Found drain_hides_overload(const GroupCase& c) {
   constexpr double kNoteworthy = 0.01;
-  if (c.requests() == 0 || is_herd(c)) return std::nullopt;  // a herd is all drain
+  // All requests of a herd are in the drain.
+  if (c.requests() == 0 || is_herd(c)) return std::nullopt;
   const double within = static_cast<double>(c.total.successes_within) / c.requests();
   if (c.success_share() - within <= kNoteworthy) return std::nullopt;
   return Finding{say("only {} of the requests had succeeded when the load stopped; {} in the end, "

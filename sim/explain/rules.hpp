@@ -23,33 +23,33 @@ namespace retrysim::explain {
 struct Finding {
   Sentence sentence;
   std::vector<EvidenceFigure> evidence;
-  std::optional<Severity> severity = {};  ///< if it is not that of the rule
+  std::optional<Severity> severity = {};  ///< empty: the severity of the rule
 };
 
 struct Rule {
   VerdictRule about;
-  /// Empty if the rule does not apply.
+  /// Returns empty if the rule does not apply.
   std::optional<Finding> (*find)(const GroupCase&);
 };
 
-/// Exactly one of them applies to a group: the first whose `find` gives one.
+/// The rules that give a group its answer. Exactly one applies: the first whose `find` gives one.
 std::span<const Rule> answer_rules();
 
-/// The rule that gives the answer of a group, and how good the news is; null: none does.
+/// The rule that gives the answer of a group, and its severity; null if no rule applies.
 const VerdictRule* answer_of(const GroupCase& c, Severity& severity);
 
-/// What became of a group by its answer, in few words: what its users lost and when it was back.
-/// Where nothing disturbed the run or the rule has no such words, what the answer begins with.
+/// What became of a group, in few words taken from its answer: what its users lost and when it was
+/// back. Without a disturbance, or if the rule has no such words, the beginning of the answer.
 std::string fate_of(const GroupCase& c, const Verdict& answer);
 
-/// Whether others wait, or are turned away, so that this group is not.
+/// Whether priority makes other groups wait, or be turned away, instead of this one.
 bool is_served_first(const GroupCase& c);
 /// Whether the balancer of a service prefers instances that answer, or refuse, sooner than others.
 bool prefers_idle(const ServiceSpec& service);
-/// That first attempts alone need the capacity or more.
+/// The finding that first attempts alone need the whole capacity or more.
 std::optional<Finding> overload_without_retries(const GroupCase& c);
 
-/// That first attempts ask for more than a service below can do.
+/// The finding that first attempts ask for more than a service below can do.
 std::optional<Finding> overload_below(const GroupCase& c);
 /// Whether attempts of the group at `service`, which it calls itself, make calls of that group:
 /// some are made for single operations only.
@@ -59,10 +59,11 @@ bool leads_to(const GroupCase& c, std::size_t service, std::size_t group);
 struct DegradedCalls {
   const CallSpec* call;
   const GraphStretch* when;
-  double share;         ///< of the attempts at the caller: calls of this kind that failed
-  double before_share;  ///< the same before the disturbance
+  double share;         ///< failed calls of this kind per attempt at the caller
+  double before_share;  ///< this share before the disturbance
 };
-/// The most of them on the way of the group's requests, if there are more than before; empty: none.
+/// The calls on the way of the group's requests that fail most often; empty if no kind of call
+/// fails more often than before.
 std::optional<DegradedCalls> degraded_calls(const GroupCase& c);
 
 /// A service that is shown to be a cause of a group's trouble, with what is wrong with it.
@@ -70,12 +71,14 @@ struct Culprit {
   std::size_t service;
   Sentence words;            ///< "is out of capacity"
   const GraphStretch* when;  ///< where it is worst
-  Sentence during;           ///< " during the fault"; nothing of the whole window
-  bool may_be_effect;        ///< of another one: overloaded by retries only, or a full queue
+  Sentence during;           ///< " during the fault"; empty if `when` is the whole window
+  bool may_be_effect;  ///< may be the effect of another culprit: overloaded by retries only, or a
+                       ///< full queue
 };
-/// The deepest first; none of a group that fares well, or that makes calls.
+/// The culprits of a group's trouble, the deepest service first; empty for a group that fares well,
+/// or that makes calls.
 std::vector<Culprit> culprits_of(const GroupCase& c);
-/// " during the fault"; by its name where there are several. Nothing of the whole window.
+/// " during the fault", by its name where there are several faults; empty for the whole window.
 Sentence when_of(const GroupCase& c, const GraphStretch& s);
 
 /// Whether requests or calls above a service are tried again, so that first attempts there contain
@@ -95,8 +98,8 @@ struct Headline {
   Finding finding;
   std::vector<std::string> culprits = {};  ///< names; empty: no service is shown to be the cause
 };
-/// One for each service that is a cause, in the order of the groups; none if all fare well, or if
-/// each group calls a service of its own that calls no other.
+/// The first lines, one for each service that is a cause, in the order of the groups; empty if all
+/// groups fare well, or if each calls a service of its own that calls no other.
 std::vector<Headline> headlines(std::span<const GroupCase> groups);
 extern const VerdictRule kHeadlineRule;
 
@@ -106,12 +109,12 @@ std::vector<Verdict> error_budgets(const Scenario& scenario,
                                    std::span<const stats::SloSummary> slos);
 extern const VerdictRule kErrorBudgetRule;
 
-/// Any of them may apply.
+/// Rules about causes; any number of them may apply to a group.
 std::span<const Rule> graph_rules();  ///< which of the services that call each other is the cause
 std::span<const Rule> overload_rules();  ///< why it was too much
 std::span<const Rule> client_rules();    ///< what the clients' rules made of it
 
-/// The differences without a part of the scenario.
+/// The finding of a twin run: what differs when a part of the scenario is left out.
 Finding compared(const GroupCase& with, const GroupCase& without, std::string_view part);
 
 /// "the fault ends", "the last surge ends".
@@ -120,7 +123,7 @@ Sentence its_end(const GroupCase& c);
 Sentence its_name(const GroupCase& c);
 /// "fault", "surge", or "disturbance" where there are both.
 Words kind_of(const GroupCase& c);
-/// "not all answers", as far as that is counted.
+/// The claim "not all answers", with the counts that show it where they exist.
 Figure not_all_answers();
 
 }  // namespace retrysim::explain

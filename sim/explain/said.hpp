@@ -30,7 +30,8 @@ FigureSource operator-(FigureSource a, FigureSource b);
 FigureSource operator*(FigureSource a, FigureSource b);
 FigureSource operator/(FigureSource a, FigureSource b);
 FigureSource power(FigureSource a, FigureSource b);
-/// The whole number below the quotient; a rounding error below a whole number is that number.
+/// The quotient rounded down to a whole number; one that is below a whole number by no more than a
+/// rounding error becomes that number.
 FigureSource whole_part(FigureSource a, FigureSource b);
 FigureSource operator<=(FigureSource a, FigureSource b);
 FigureSource operator>=(FigureSource a, FigureSource b);
@@ -38,10 +39,10 @@ FigureSource operator==(FigureSource a, FigureSource b);
 FigureSource number(double value);
 /// A key of the scenario: "client.web.attempt_timeout".
 FigureSource key(std::string path);
-/// What has the value `text` in the scenario.
+/// A key of the scenario with the value `text`.
 FigureSource stated(std::string path, std::string text);
-/// What no file of the result has: `why` says what it is counted from. tests/verdicts lists the
-/// rules that have such figures.
+/// A figure that is in no file of the result: `why` says what it is counted from. tests/verdicts
+/// lists the rules that have such figures.
 FigureSource not_in_files(std::string_view why);
 
 // --- Parts of a sentence -------------------------------------------------------------------------
@@ -60,7 +61,8 @@ consteval bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
-/// Neither a digit nor a claim about all of something, for which there are figures and `claim`.
+/// Rejects words with a digit, or with a claim about all of something: `Figure` and `claim` are for
+/// these.
 consteval void check(std::string_view text) {
   for (const char c : text) {
     if (c >= '0' && c <= '9') throw "a figure has a source: use share, time, count, ...";
@@ -75,7 +77,7 @@ consteval void check(std::string_view text) {
 
 }  // namespace words
 
-/// Words that are known when the program is built.
+/// Fixed words of a sentence, known and checked at compile time.
 class Words {
  public:
   consteval Words(const char* text) : text_(text) { words::check(text_); }
@@ -90,7 +92,7 @@ struct Name {
   std::string text;
 };
 
-/// A figure or a claim, as it is said.
+/// A figure or a claim in words, with its source.
 class Figure {
  public:
   const SaidFigure& said() const { return said_; }
@@ -108,14 +110,15 @@ class Figure {
   friend Figure claim(std::string_view, FigureSource);
 };
 
-/// A time with three significant digits, or two: "78 ms", "0.125 s", "8.5 minutes". Not negative.
+/// A time of at least 0 with three significant digits, `roughly` with two: "78 ms", "0.125 s", "8.5
+/// minutes".
 Figure time(double seconds, FigureSource source);
 Figure roughly(double seconds, FigureSource source);
-/// A share as a percentage; one that is not whole is never called 100 %, nor 0 % if it is not zero.
+/// A share as a percentage; a share below 1 is never called 100 %, and a share above 0 never 0 %.
 Figure share(double value, FigureSource source);
 /// A number of things with three significant digits, or `digits`: "3120", "0.5".
 Figure count(double number, FigureSource source, int digits = 3);
-/// All of its digits, and none behind the point.
+/// A number with all of its digits and no decimals.
 Figure whole(double number, FigureSource source);
 /// A multiple of something: "1.9 times".
 Figure times(double ratio, FigureSource source);

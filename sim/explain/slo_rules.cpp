@@ -24,7 +24,7 @@ using stats::SloSummary;
 
 constexpr double kDaySeconds = 24 * 3600;
 
-/// The words about one event of one SLO.
+/// The sentence about what one event uses of the error budget of one SLO.
 class Budget {
  public:
   explicit Budget(const Scenario& scenario, const SloSummary& row)

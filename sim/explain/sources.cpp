@@ -22,8 +22,8 @@ FigureSource cells(std::string_view file, std::string_view column, std::string o
   return source;
 }
 
-/// The trouble ends when the group is back. Of runs that end before that is confirmed the files do
-/// not tell which seem to be back, unless all are.
+/// The source of a figure in a window that ends when the group is back. If runs end before the
+/// recovery is confirmed, the files do not tell which of them seem to be back, unless all are.
 FigureSource until_back(const GroupCase& c, FigureSource source) {
   const bool trouble = source.window == "trouble";
   if (c.recoveries.brief == 0 || (!trouble && source.window != "after")) return source;
@@ -103,8 +103,8 @@ bool has_known_mean(const Distribution& time) {
 
 namespace {
 
-/// Whether the servers are as many as the keys say, and each attempt that asks for one asks for the
-/// service time that these give.
+/// Whether the number of servers is that of the scenario's keys, and each attempt that asks for a
+/// server asks for the service time of the keys.
 bool has_known_time(const Scenario& scenario, std::size_t service) {
   const ServiceSpec& s = scenario.services[service];
   if (!has_known_mean(s.service_time) || flow::calls_others(scenario, service) ||
@@ -116,8 +116,8 @@ bool has_known_time(const Scenario& scenario, std::size_t service) {
   });
 }
 
-/// The same where servers wait for calls, if figures.py knows how long these take at idle services:
-/// all of them plain, and none fails by itself.
+/// Whether `has_known_time` holds for servers that may also wait for calls, whose time at idle
+/// services figures.py knows: all calls are plain, and no call fails by itself.
 bool has_known_work(const Scenario& scenario, std::size_t service) {
   const ServiceSpec& s = scenario.services[service];
   if (!has_known_mean(s.service_time) || s.model != ServiceModelKind::kQueue ||
@@ -145,7 +145,8 @@ bool has_known_time(const GroupCase& c) {
   return c.capacity.limited && has_known_time(c.scenario, c.client.service);
 }
 
-/// Whether each attempt asks for the service time of the only service, and all that are sent do.
+/// Whether every attempt that is sent reaches the group's only service and asks for its service
+/// time.
 bool has_plain_work(const GroupCase& c) {
   if (!c.capacity.limited) return false;
   const ServiceSpec& s = c.service();
@@ -159,7 +160,7 @@ bool has_plain_work(const GroupCase& c) {
            (f.unreachable || f.black_hole || f.request_loss > 0 || !f.errors.empty());
   });
   if (!all_ask) return false;
-  constexpr int kMaxCallers = 10;  // a formula of more is no help
+  constexpr int kMaxCallers = 10;  // a longer formula does not help the reader
   int callers = 0;
   for (const ClientSpec& client : c.scenario.clients) {
     if (share_of_calls(client, c.client.service) <= 0) continue;
@@ -176,8 +177,8 @@ FigureSource servers(const GroupCase& c) {
   return key(path_of_service(c) + ".servers") * key(path_of_service(c) + ".instances");
 }
 
-/// The work that attempts ask of the group's service: in rows of which figures.py knows how they
-/// follow from timeseries.csv, service.csv and the keys.
+/// The work that attempts ask of the group's service, as rows "work", which figures.py computes
+/// from timeseries.csv, service.csv and the keys.
 FigureSource work_in_bins(const GroupCase& c, LoadOf of, FigureSource window) {
   window.file = "work";
   window.column = of == LoadOf::kFirst ? "first" : of == LoadOf::kRetries ? "retries" : "all";
@@ -193,7 +194,7 @@ FigureSource load_in_bins(const GroupCase& c, LoadOf of, const FigureSource& win
   return work_in_bins(c, of, window) / (std::move(bins) * key("interval") * servers(c));
 }
 
-/// In whole bins: the start of the run and each stretch that ends where bins do.
+/// Whether a time is on the border of two bins.
 bool is_whole_bins(const GroupCase& c, double at_s) {
   const double bins = at_s / c.bin_s;
   return c.bin_s > 0 && std::abs(bins - std::round(bins)) < 1e-9;
@@ -210,7 +211,7 @@ FigureSource load_source(const GroupCase& c, LoadOf of, std::string_view window)
 }
 
 FigureSource load_source(const GroupCase& c, const DisturbedStretch& d) {
-  // What a throttle lets pass is that of the stretch as a whole.
+  // The share that a throttle lets pass is known only for the stretch as a whole.
   const bool throttles = c.service().throttle.rate > 0 || c.service().throttle.has_limits();
   if (!has_known_work(c) || throttles || !is_whole_bins(c, d.start_s) ||
       !is_whole_bins(c, d.end_s)) {
@@ -277,7 +278,7 @@ FigureSource need_source(const GroupCase& c, std::size_t service, const GraphStr
   const bool same_speed = std::ranges::all_of(c.scenario.faults, [&](const FaultSpec& f) {
     return f.service != service || (f.speed == 1 || f.instance == FaultSpec::kAllInstances);
   });
-  // The first attempts of several groups that arrive are in no file.
+  // The files do not tell how many first attempts of each of several groups arrive.
   const auto callers = std::ranges::count_if(c.scenario.clients, [&](const ClientSpec& client) {
     return share_of_calls(client, service) > 0;
   });
@@ -339,7 +340,7 @@ FigureSource left_source(const GroupCase& c, const DisturbedStretch& d) {
   const bool all = std::ranges::all_of(d.faults, [](const FaultSpec* f) {
     return f->instance == FaultSpec::kAllInstances && !f->unreachable && !f->black_hole;
   });
-  // Profiles, and servers of which only whole ones are left.
+  // With capacity profiles, or when only whole servers are left, the keys do not give the share.
   if (!c.has_one_service() || !all || std::abs(product - d.left) > 1e-9) {
     return not_in_files(kByScenario);
   }
@@ -414,8 +415,8 @@ FigureSource latency_source(const GroupCase& c) {
 
 FigureSource recovery_source(const GroupCase& c, std::string_view over, double above) {
   const Recoveries& r = c.recoveries;
-  // Of runs that end before a recovery is confirmed the files do not tell which seem to be back;
-  // nor of loops, whose rate before it is what counts, when.
+  // If runs end before a recovery is confirmed, the files do not tell which of them seem to be
+  // back; nor, for closed loops, when.
   if (r.back == 0 || (r.brief > 0 && (r.back < c.runs || c.is_told_by_goodput())))
     return not_in_files("which unconfirmed recoveries count");
   FigureSource source =

@@ -132,13 +132,13 @@ std::vector<Verdict> verdicts(const Scenario& scenario,
   std::vector<Verdict> all;
   if (figures_by_run.empty()) return all;
   explain::CaseFacts facts(scenario);
-  std::vector<std::size_t> begin = {0};  // of each group's, and the end
+  std::vector<std::size_t> begin = {0};  // where each group's begin, and the end
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     begin.push_back(begin.back() + explain::figure_count(facts, c));
   }
   const std::size_t of_groups = begin.back(), of_slos = stats::slo_number_count(scenario);
-  std::vector<std::span<const double>> of_graph;  // in front of those of the groups
-  std::vector<std::span<const double>> slos;      // behind them
+  std::vector<std::span<const double>> of_graph;  // before the groups' figures
+  std::vector<std::span<const double>> slos;      // after the groups' figures
   for (const std::vector<double>& figures : figures_by_run) {
     const std::size_t known = of_groups + of_slos;
     if (figures.size() < known || (!facts.has_graph && figures.size() > known)) {
