@@ -35,8 +35,8 @@ double square(Complex a) { return a.re * a.re + a.im * a.im; }
 /// exp(-i pi `half_turns`).
 Complex unit(double half_turns) { return {kernel::cospi(half_turns), -kernel::sinpi(half_turns)}; }
 
-/// unit(2 k / n) for k < n / 2; n is a power of two. Every replication asks for the same ones,
-/// which take longer to compute than the rest of a transform, so each thread keeps them.
+/// unit(2 k / n) for k < n / 2; n is a power of two. Every replication needs the same roots, which
+/// take longer to compute than the rest of a transform, so each thread keeps them.
 const std::vector<Complex>& roots_of_unity(std::size_t n) {
   thread_local std::map<std::size_t, std::vector<Complex>> kept;
   std::vector<Complex>& roots = kept[n];
@@ -48,7 +48,7 @@ const std::vector<Complex>& roots_of_unity(std::size_t n) {
   return roots;
 }
 
-/// unit(k^2 / n) for k < n. Each thread keeps those of the last n.
+/// unit(k^2 / n) for k < n. Each thread keeps the values for the last n.
 const std::vector<Complex>& chirp_of(std::size_t n) {
   thread_local std::vector<Complex> chirp;
   if (chirp.size() != n) {
@@ -189,7 +189,8 @@ std::optional<SpectralPeak> find_spectral_peak(const ArrivalCounts& arrivals) {
   const double sum = std::accumulate(ordinates.begin(), ordinates.end(), 0.0);
   const auto middle = ordinates.begin() + static_cast<std::ptrdiff_t>(ordinates.size() / 2);
   std::nth_element(ordinates.begin(), middle, ordinates.end());
-  // What should be zero is not quite, after a transform: a ratio to it would mean nothing.
+  // After a transform, a value that should be zero is a rounding error, and a ratio to it would
+  // mean nothing.
   constexpr double kRounding = 1e-20;
   if (*middle <= kRounding * peak || peak <= 0) return std::nullopt;
   const double length_s = static_cast<double>(arrivals.counts.size()) * arrivals.bin_s;
@@ -261,7 +262,7 @@ std::optional<SpectralPeak> spectral_peak(const ArrivalCounts& arrivals) {
 // Sum over k >= 1, while k g < 1, of (-1)^(k-1) C(q, k) (1 - k g)^(q-1).
 double fisher_p_value(double g, std::size_t q) {
   const auto n = static_cast<double>(q);
-  const double expected = n * integer_power(1 - g, q - 1);  // number of ordinates so large
+  const double expected = n * integer_power(1 - g, q - 1);  // expected number of ordinates so large
   // Terms of opposite sign would cancel beyond recognition where the answer is 1 - 2e-9 or more.
   constexpr double kSurelyMany = 20;
   if (expected > kSurelyMany) return 1;

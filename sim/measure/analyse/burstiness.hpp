@@ -1,5 +1,6 @@
 // How attempts arrive: in bursts (index of dispersion), in echoes of earlier bursts
-// (autocorrelation), in a rhythm (spectrum). All of it comes from counts in bins of equal width.
+// (autocorrelation), in a rhythm (spectrum). Everything is computed from counts in bins of equal
+// width.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -36,7 +37,7 @@ struct ArrivalCounts {
 };
 
 /// Counts of the window's bins. Neighbours are joined until at most 16384 are left, which bounds
-/// the time of everything below; `join = false` leaves them as they are.
+/// the time of everything below; `join = false` leaves the bins as they are.
 ArrivalCounts arrival_counts(const RunResult& run, std::span<const ClientBin> bins,
                              bool join = true);
 
@@ -49,9 +50,9 @@ struct Dispersion {
   double index;
 };
 
-/// The index in windows of 1, 2, 4, 8, ... bins, as long as 30 of them fit (then its relative
-/// standard deviation is about 1/4). A window shorter than the time between a burst and its echo
-/// does not see that they belong together.
+/// The index of dispersion in windows of 1, 2, 4, 8, ... bins, as long as 30 of them fit (then its
+/// relative standard deviation is about 1/4). A window shorter than the time between a burst and
+/// its echo does not see that they belong together.
 std::vector<Dispersion> dispersion_ladder(const ArrivalCounts& arrivals);
 
 /// The largest autocorrelation, and at which lag.
@@ -60,18 +61,20 @@ struct Echo {
   double correlation;
 };
 
-/// Over lags from one bin to a quarter of the window; empty for fewer than 8 bins, or if all counts
-/// are equal. Of counts that do not depend on each other it is about sqrt(2 ln(n/4) / n).
+/// The strongest echo at lags from one bin to a quarter of the window; empty for fewer than 8 bins,
+/// or if all counts are equal. For independent counts its autocorrelation is about sqrt(2 ln(n/4) /
+/// n).
 std::optional<Echo> strongest_echo(const ArrivalCounts& arrivals);
 
-/// The largest ordinate of the periodogram.
+/// The frequency with the largest ordinate of the periodogram.
 struct SpectralPeak {
   double frequency;  ///< per second
   double ratio;      ///< to the median ordinate
   double p_value;  ///< p value of Fisher's test: the probability of such a peak without any rhythm
 };
 
-/// Empty for fewer than 8 bins, or if more than half of the ordinates are zero.
+/// The peak of the spectrum of arrivals; empty for fewer than 8 bins, or if more than half of the
+/// ordinates are zero.
 std::optional<SpectralPeak> spectral_peak(const ArrivalCounts& arrivals);
 
 /// Fisher's exact test: the probability that the largest of `ordinates` independent exponential

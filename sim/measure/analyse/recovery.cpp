@@ -27,7 +27,8 @@ namespace retrysim::stats {
 namespace {
 
 std::size_t first_bin_at_or_after(Time t, Duration width) {
-  const std::int64_t at = std::max<std::int64_t>(t.count(), 0);  // of which some are the largest
+  // Clamped: some times are the largest possible.
+  const std::int64_t at = std::max<std::int64_t>(t.count(), 0);
   return static_cast<std::size_t>(at / width.count() + (at % width.count() == 0 ? 0 : 1));
 }
 
@@ -35,9 +36,9 @@ std::size_t bins_ended_by(Time t, Duration width) {
   return static_cast<std::size_t>(std::max<std::int64_t>(t.count(), 0) / width.count());
 }
 
-/// Standard errors that chance is given where one number is estimated, once.
+/// Standard errors allowed for chance in a single estimate.
 constexpr double kDeviations = 3;
-/// The same where the largest of many is meant.
+/// Standard errors allowed for chance in the largest of many estimates.
 constexpr double kDeviationsOfMany = 4.5;
 
 /// Bernstein's bound on how far independent failures carry the shortfall above its lowest point
@@ -49,13 +50,14 @@ double chance_of_failures(double p, double bar, double requests) {
   const double log_odds = 6.9 + 0.6932 * static_cast<double>(std::bit_width(n));
   const double drift = std::max(1 - p - bar, 0.0);  // downwards, per request
   const double variance = p * (1 - p);
-  // Without a drift worth speaking of: the largest of n steps that take no direction.
+  // Without a notable drift: the maximum of a random walk of n steps.
   const double aimless = std::sqrt(2 * requests * variance * log_odds) + log_odds / 3;
   if (drift <= 0) return aimless;
   return std::min(aimless, log_odds * (variance + 2 * drift / 3) / (2 * drift));
 }
 
-/// The services that the group's attempts and the calls for them go to; without a group all.
+/// Whether each service is reached by the group's attempts or the calls for them; without a group
+/// all are.
 std::vector<bool> reached_by(const Scenario& scenario, std::optional<std::size_t> group) {
   std::vector<bool> reached(scenario.services.size(), !group);
   if (!group) return reached;
@@ -75,10 +77,10 @@ std::vector<bool> reached_by(const Scenario& scenario, std::optional<std::size_t
 
 /// How many failures come together where a queue is full now and then: while it is, as many more
 /// come as the servers take to make room, a geometric number with a mean of 1 / (1 - load), whose
-/// counts vary (1 + load) / (1 - load) times as much as independent ones. Of a service whose queue
-/// is hardly ever full while `requests` come, of one that always is, and of one without a bound: 1.
-/// Where `many` fail, a share of the requests (0: few do), the queue has a part only in those that
-/// it turns away.
+/// counts vary (1 + load) / (1 - load) times as much as independent ones. 1 for a service whose
+/// queue is hardly ever full while `requests` come, is always full, or has no bound. Where `many`
+/// fail, a share of the requests (0: few do), the queue has a part only in those that it turns
+/// away.
 double together_at_full_queues(const Scenario& scenario, std::optional<std::size_t> group,
                                double requests, double many) {
   constexpr double kHardlyEver = 0.01;
@@ -102,10 +104,10 @@ double together_at_full_queues(const Scenario& scenario, std::optional<std::size
   return most;
 }
 
-constexpr double kRareFailures = 0.1;  ///< of the requests; more of them are many
+constexpr double kRareFailures = 0.1;  ///< share of requests above which failures count as many
 
-/// The same as it was seen: the variance of the failures in so many bins, per that of independent
-/// ones. Of too few failures, or many: 1.
+/// How many failures come together, as observed: the variance of the failures in groups of `width`
+/// bins, divided by that of independent failures. 1 for too few failures, or if many requests fail.
 double together_before(std::span<const RequestCounts> counts, BinRange bins, std::size_t width) {
   constexpr double kFewest = 10;
   constexpr std::size_t kMinBlocks = 5;
@@ -127,12 +129,12 @@ double together_before(std::span<const RequestCounts> counts, BinRange bins, std
   return std::max(1.0, squares / (ended * p * (1 - p)));
 }
 
-/// How far chance carries the successes of `requests` that closed loops are due behind `bar` of
-/// what they make: not farther with a probability of 0.999 for loops whose times vary as a Poisson
-/// process does. Exponential bound of a random walk with a drift of 1 - bar.
+/// How far chance carries the successes of closed loops, of which `requests` are due, behind the
+/// share `bar`: not farther than the result with probability 0.999, if their times vary like a
+/// Poisson process. Exponential bound for a random walk with a drift of 1 - bar.
 double chance_of_loops(double bar, double requests) {
   if (requests <= 0) return 0;
-  // As many at least as tell a loop that works from one that does not.
+  // At least as many as it takes to tell a working loop from one that stands still.
   constexpr double kFewest = 100;
   const double n = std::max(requests, kFewest);
   const double log_odds = 6.9 + std::log(n);
@@ -140,7 +142,7 @@ double chance_of_loops(double bar, double requests) {
   return bar < 1 ? std::min(aimless, log_odds / (2 * (1 - bar))) : aimless;
 }
 
-/// A sum, and how far it has come up from its lowest value.
+/// A running sum, and how far it has risen from its lowest value.
 class Rise {
  public:
   explicit Rise(std::size_t first) : from_(first) {}
@@ -159,7 +161,7 @@ class Rise {
   std::size_t from_;
 };
 
-/// The same since a moment that moves on: each step takes a constant time on average.
+/// A `Rise` since a moment that moves on; amortized constant time for each step.
 class SlidingRise {
  public:
   explicit SlidingRise(std::size_t first) : lows_{{first, 0}} {}
@@ -168,8 +170,7 @@ class SlidingRise {
     while (!lows_.empty() && lows_.back().sum >= sum_) lows_.pop_back();
     lows_.push_back({bin + 1, sum_});
   }
-  /// What lies before this bin, at the latest the one after the last that was added, does not
-  /// count.
+  /// Ignores everything before this bin, which is at most the one after the last bin added.
   void begin_at(std::size_t bin) {
     while (lows_.front().from < bin) lows_.pop_front();
   }
@@ -179,18 +180,20 @@ class SlidingRise {
 
  private:
   struct Low {
-    std::size_t from;  // first bin after it
+    std::size_t from;  // first bin after the lowest value
     double sum;
   };
   double sum_ = 0;
-  std::deque<Low> lows_;  // each the lowest value since the one before: the first is the lowest
+  std::deque<Low> lows_;  // ascending: each is the lowest value since the one before it
 };
 
-/// What the shortfall may grow by without meaning anything, in successes.
+/// How far the shortfall may grow by chance alone, in successes.
 struct Allowance {
-  double failing = 0;  ///< by requests that fail
-  double pausing = 0;  ///< by those, and by requests that are only slower than they come: at most
-  double at_once = 0;  ///< the same for a recovery that begins with the end of the disturbance
+  double failing = 0;  ///< growth by requests that fail
+  /// Upper bound on the growth by failing requests, and by requests that end more slowly than they
+  /// arrive.
+  double pausing = 0;
+  double at_once = 0;  ///< as `pausing`, for a recovery that begins with the end of the disturbance
 };
 
 /// Watches the counts from one moment on.
@@ -213,7 +216,7 @@ class Watch {
          together_at_full_queues(scenario, course.group,
                                  load(range_) * static_cast<double>(range_.last - range_.first),
                                  failures > kRareFailures * ended ? failures / ended : 0)});
-    // Of requests of which none was seen to fail, some that come together may have.
+    // Even if no request was seen to fail, a few could fail together.
     const double some = std::min(together_, std::max(1.0, ended / 10));
     const double p = before.ended > 0 ? (failures + some) / (ended + 2 * some) : 0.0;
     const double deviation = before.ended > 0 ? std::sqrt(together_ * p * (1 - p) / ended) : 0.0;
@@ -228,16 +231,16 @@ class Watch {
   }
 
   struct Finding {
-    bool held = false;       ///< for as long as it takes
-    std::size_t start = 0;   ///< bin from which on it does not relapse; the end: it always does
+    bool held = false;      ///< the recovery lasted for the required hold
+    std::size_t start = 0;  ///< bin from which on there is no relapse; the end: there always is one
     std::size_t moment = 0;  ///< bin with which the recovery begins
     double due_since = 0;    ///< successes due from then to the end
-    std::size_t end = 0;     ///< bin behind those that were looked at
+    std::size_t end = 0;     ///< bin after the last that was examined
   };
 
-  /// From `start` or the first later bin from which on there is no relapse. A relapse from one bin
-  /// is looked for from the bin after its lowest point on: what was no rise too much from the
-  /// earlier bin is none from the later one.
+  /// The recovery that begins at `start`, or at the first later bin from which on there is no
+  /// relapse. After a relapse the search goes on from the bin after its lowest point: a rise that
+  /// was acceptable from an earlier bin is acceptable from a later one.
   Finding from(std::size_t start) const {
     SlidingRise failing(start), behind(start);
     Finding found{.start = start, .end = start};
@@ -261,7 +264,8 @@ class Watch {
     return found;
   }
 
-  /// The first bin of a collapse at `start` or later, of a system that is back.
+  /// For a system that is back: the first bin of a collapse at `start` or later; empty if there is
+  /// none.
   std::optional<std::size_t> collapse_from(std::size_t start) const {
     Rise behind(start);
     const double much = std::max(2 * allowance_.pausing, collapse_);
@@ -290,7 +294,7 @@ class Watch {
   }
   double behind_step(std::size_t bin) const { return bar_ * wanted(bin) - counts_[bin].successes; }
 
-  /// It is back when it is farthest behind.
+  /// Finds the moment of recovery: when the shortfall is greatest.
   void find_moment(Finding& found) const {
     double behind = 0, most = 0, due = 0, due_at_moment = 0;
     found.moment = found.start;
@@ -309,13 +313,13 @@ class Watch {
     found.due_since = due - due_at_moment;
   }
 
-  /// The requests of a count bin; those of closed loops as many as before.
+  /// The requests due in a count bin; from closed loops as many as before the disturbance.
   double wanted(std::size_t bin) const {
     const std::uint32_t requests = counts_[bin].requests;
     return loops_.empty() ? requests : requests - loops_[bin].requests + loop_rate_;
   }
 
-  /// Of these per count bin.
+  /// The mean number of requests due per count bin.
   double load(BinRange bins) const {
     double requests = 0;
     for (std::size_t i = bins.first; i < bins.last; ++i) requests += wanted(i);
@@ -339,7 +343,8 @@ class Watch {
     const double load_now = load(range_);
     const auto hold = static_cast<double>(hold_);
     const double window = scenario.recovery.window.in_seconds() / run.count_width.in_seconds();
-    // Before the disturbance the same sums rose by so much; what is normal then is no relapse now.
+    // How far the same sums rose before the disturbance: a rise that is normal then is not a
+    // relapse now.
     Rise failing(before.bins.first), behind(before.bins.first);
     double failing_before = 0, behind_before = 0;
     for (std::size_t i = before.bins.first; i < before.bins.last; ++i) {
@@ -353,7 +358,7 @@ class Watch {
     const double lapse = (1 - scenario.recovery.share) * bar_ * load_now * window;
     const double by_chance = together_ * chance_of_failures(p, bar_, load_now * hold / together_);
     allowance_.failing = std::max({lapse, by_chance, 2 * failing_before});
-    // How many are under way changes without end, by chance and as the load does.
+    // The number of requests under way keeps changing, by chance and with the load.
     const bool known = before.bins.last > before.bins.first;
     const BinRange normal =
         known ? before.bins
@@ -371,7 +376,7 @@ class Watch {
         allowance_.failing + std::max({latency + in_loops, 2 * behind_before, pause});
   }
 
-  /// Without any success, what is a collapse of a system that is back.
+  /// A time without any success that is a collapse of a system that is back, s.
   static constexpr double kCollapse_s = 15;
 
   std::span<const RequestCounts> counts_;
@@ -381,7 +386,7 @@ class Watch {
   std::size_t hold_;
   double bar_ = 0;       ///< successes due per request
   double together_ = 1;  ///< failures that come together
-  double collapse_ = 0;  ///< the same in successes
+  double collapse_ = 0;  ///< shortfall that is a collapse, in successes
   Allowance allowance_;
 };
 
@@ -389,8 +394,8 @@ class Watch {
 
 namespace {
 
-/// Those that `is_fault_meant` and `is_group_meant` let pass, given a fault and a group with
-/// surges.
+/// The disturbances for which `is_fault_meant` holds of the fault, or `is_group_meant` of the group
+/// with the surge.
 template <typename IsFault, typename IsGroup>
 std::vector<Disturbance> disturbances_where(const Scenario& scenario, IsFault is_fault_meant,
                                             IsGroup is_group_meant) {
@@ -450,7 +455,7 @@ std::vector<Disturbance> ReachParts::disturbances_in(std::size_t part) const {
 
 namespace {
 
-/// Those that may reach the group; all where none does, or there is no group.
+/// The disturbances that may reach the group; all disturbances if none does, or no group is given.
 std::vector<Disturbance> disturbances_for(const Scenario& scenario,
                                           std::optional<std::size_t> group) {
   const bool several = scenario.services.size() > 1 && scenario.clients.size() > 1;
@@ -497,8 +502,8 @@ BinRange count_bins(const RunResult& run, Time from, Time to) {
 
 namespace {
 
-/// The rate of closed loops of which nothing is known: half of what servers without any queue let
-/// them make.
+/// The assumed rate of closed loops if none was measured: half of what they would make at servers
+/// without any queue.
 double unknown_loop_rate(const Scenario& scenario, std::optional<std::size_t> group) {
   const flow::Demand demand =
       flow::demand_of(scenario, flow::Attempts::kFirst, {.loops_wait = true});
@@ -655,9 +660,8 @@ namespace {
 
 double seconds(Duration d) { return d.in_seconds(); }
 
-/// Requests that the groups submit in the count bins [first, last). Those of a service that calls
-/// another one come from each request that it gets itself, not from each attempt: the work of
-/// retries is not offered.
+/// Requests that the groups submit in the count bins [first, last). The calls of a service follow
+/// from the requests that it gets, not from each attempt: the work of retries is not offered load.
 class OfferedRequests {
  public:
   OfferedRequests(const Scenario& scenario, const RunResult& run, BinRange bins)
@@ -678,7 +682,8 @@ class OfferedRequests {
     for (const std::size_t s : flow::callers_first(scenario)) add_calls(s);
   }
 
-  /// Calls `function(group, requests)` for the groups that call a service, with those that do.
+  /// Calls `function(group, requests)` for each group that calls a service, with its requests to
+  /// it.
   template <class Function>
   void for_each_caller(std::size_t service, Function function) const {
     for (const auto& [c, share] : callers_[service]) function(c, requests_[c] * share);
@@ -687,7 +692,7 @@ class OfferedRequests {
  private:
   struct Caller {
     std::size_t group;
-    double share;  // of its requests
+    double share;  // share of the group's requests
   };
 
   static double own_requests(const std::vector<RequestCounts>& counts, BinRange bins) {
@@ -708,9 +713,9 @@ class OfferedRequests {
 
   const Scenario& scenario_;
   std::vector<double> requests_;              // by group
-  std::vector<std::vector<Caller>> callers_;  // of a service
+  std::vector<std::vector<Caller>> callers_;  // callers of each service
   flow::CallGraph calls_;
-  std::vector<double> per_attempt_;  // calls, by group
+  std::vector<double> per_attempt_;  // calls per attempt, by group
 };
 
 bool has_capacity(const ServiceResult& service) {
@@ -729,7 +734,7 @@ double offered_work_at(const Scenario& scenario, const flow::Demand& demand,
   return work / (static_cast<double>(run.services[s].nominal_servers) * time);
 }
 
-/// Q E[S] / (c (1 - rho)) with the queue at the start of count bin `bin`.
+/// Time to drain, Q E[S] / (c (1 - rho)), with the queue Q at the start of count bin `bin`.
 double drain_seconds(const RunResult& run, std::size_t s, std::size_t bin, double held_s,
                      double rho) {
   const ServiceResult& service = run.services[s];
@@ -787,14 +792,14 @@ StormVerdict Aftermath::verdict() const {
 
 namespace {
 
-/// X without a backlog.
+/// The patience X if there is no backlog.
 double least_patience_s(const Scenario& scenario, const Trigger& trigger) {
   const double window_s = std::max(seconds(amplification_span(scenario, std::nullopt)),
                                    seconds(scenario.duration) / 1000);
   return std::max(20 * window_s, 10 * seconds(trigger.end - trigger.start));
 }
 
-/// Several that overlap are one.
+/// The last disturbance; disturbances that overlap are one.
 std::optional<Trigger> last_disturbance(const Scenario& scenario) {
   std::optional<Trigger> last;
   for (const Trigger& t : triggers(scenario)) {
@@ -817,7 +822,7 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
   a.before = before(scenario, run, course, first);
   a.attempt_success_rate = attempt_success_rate(course.counts, a.before.bins);
   a.recovery = recovery_after(scenario, run, course, trigger.end, horizon, a.before);
-  // The next disturbance brings other load.
+  // The load is measured only up to the next disturbance, which changes it.
   const BinRange after = count_bins(run, trigger.end, horizon);
   a.offered_work = offered_work(scenario, run, trigger.end, horizon);
   const flow::Demand demand = flow::demand_of(scenario, flow::Attempts::kFirst);
@@ -943,7 +948,7 @@ void find_tip_and_recovery(const LoadRamp& ramp, RampRun& result) {
   }
 }
 
-/// By trapezoids.
+/// Finds the area of the hysteresis loop, by the trapezoidal rule.
 void find_loop(const LoadRamp& ramp, RampRun& result) {
   const std::size_t n = ramp.loads.size();
   double up = 0, down = 0;
@@ -968,7 +973,7 @@ RampRun measure_ramp(const Scenario& scenario, const LoadRamp& ramp, const RunRe
   if (result.steps.empty()) return result;
   const StepMeasurement& first = result.steps.front();
   const double success_rate = first.offered_load > 0 ? first.goodput / first.offered_load : 1;
-  // Closed loops beside the load that goes up and down ask for what they did at first.
+  // Closed loops beside the ramp are due at every step the requests that they make at the first.
   const std::vector<double> loops = loop_rates(scenario, ramp, run);
   for (std::size_t i = 0; i < result.steps.size(); ++i) {
     StepMeasurement& m = result.steps[i];

@@ -7,10 +7,10 @@
 // shrinks once goodput is above the bar. The system has recovered at the moment from which the
 // shortfall, for `RecoverySpec::hold`, does not grow by more than chance explains; that moment is
 // where the shortfall was greatest. A collapse later than that counts, too, to the end of the run.
-// All of it is counted in the run's count bins, so the width of time-series bins plays no part.
+// Everything is counted in the run's count bins, so the width of time-series bins plays no part.
 //
 // The clients of a closed loop that get no answer ask for nothing. Successes are due from them at
-// the rate of the time before, however few requests they make.
+// their rate before the disturbance, however few requests they make.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -43,21 +43,22 @@ struct Disturbance : Trigger {
 /// The faults and surges that start before the end of the scenario, by start, end and name.
 std::vector<Disturbance> disturbances(const Scenario& scenario);
 
-/// Which services and client groups have to do with each other, however far apart: by attempts,
-/// calls, and what they share. What happens in one part does nothing in another.
+/// The parts of a scenario: services and client groups that are connected, directly or through
+/// others, by attempts, calls, or what they share. Nothing that happens in one part has an effect
+/// in another.
 class ReachParts {
  public:
   explicit ReachParts(const Scenario& scenario);
-  /// ReachParts with the same number are one.
+  /// The number of the part that a service or a group belongs to.
   std::size_t of_service(std::size_t service) const { return of_[service]; }
   std::size_t of_group(std::size_t group) const { return of_[services_ + group]; }
-  /// The disturbances in a part, in their order.
+  /// The disturbances in a part, in the order of `disturbances`.
   std::vector<Disturbance> disturbances_in(std::size_t part) const;
 
  private:
   const Scenario& scenario_;
   std::size_t services_;
-  std::vector<std::size_t> of_;  // services, then groups
+  std::vector<std::size_t> of_;  // part of each service, then of each group
 };
 /// The triggers without names.
 std::vector<Trigger> triggers(const Scenario& scenario);
@@ -68,73 +69,78 @@ struct BinRange {
 };
 BinRange window_bins(const RunResult& run, std::span<const ClientBin> bins);
 
-/// The count bins [first, last) that lie wholly inside [from, to); none if there are no counts.
+/// The count bins [first, last) that lie wholly inside [from, to); empty if there are no counts.
 BinRange count_bins(const RunResult& run, Time from, Time to);
 
-/// What one client group did, or all together, in each count bin.
+/// What one client group, or all together, did in each count bin.
 struct Course {
   std::vector<RequestCounts> counts;
-  /// The requests of closed loops among them, and how many of these ended; empty without loops.
+  /// The requests of closed loops in each count bin, and how many ended; empty without closed
+  /// loops.
   struct OfLoops {
     std::uint32_t requests = 0, ended = 0;
   };
   std::vector<OfLoops> loops;
-  std::optional<std::size_t> group = {};  ///< whose it is
+  std::optional<std::size_t> group = {};  ///< the client group; empty: all together
 };
 
-/// The counts of client group `group`; empty: of all together, without those by which services call
-/// others. Calls between services are those of a loop if all client groups are closed loops.
+/// The counts of client group `group`; empty: of all groups together, without calls between
+/// services. Such calls count as those of a closed loop if all client groups are closed loops.
 Course course_of(const Scenario& scenario, const RunResult& run, std::optional<std::size_t> group);
 
 /// The normal state, from the part of the window before the first disturbance.
 struct Before {
-  BinRange bins;            ///< count bins; none: nothing is known
+  BinRange bins;            ///< count bins of that time; empty if nothing is known
   double success_rate = 1;  ///< successes per ended request; 1 if none ended
-  std::uint64_t ended = 0;  ///< requests that it is known from
+  std::uint64_t ended = 0;  ///< ended requests from which the rate is known
   double loop_rate = 0;     ///< requests of closed loops that ended, per count bin
-  /// What the rate of the loops is at least, as it is an estimate: three standard errors less.
+  /// A lower bound on `loop_rate`, which is an estimate: three standard errors less.
   double sure_loop_rate = 0;
 };
 Before before(const Scenario& scenario, const RunResult& run, const Course& course,
               Time trigger_start);
 
-/// The recovery of a run, as far as it shows.
+/// The recovery in a run, as far as it can be observed.
 struct Recovery {
   std::optional<double> seconds;  ///< empty: censored
-  /// Without a recovery: it did not begin earlier than this after the end of the trigger. If the
-  /// run ends with a goodput that is high enough, but has not been for long, this is where it rose.
+  /// Without a recovery: the earliest time after the end of the trigger at which one can have
+  /// begun. If the run ends with goodput that is high enough, but has not been for long, the time
+  /// at which it rose.
   double not_before_s = 0;
-  /// It was back before, for all of the hold, and collapsed again: when it was back the first time,
-  /// and when it collapsed then, from the end of the trigger on.
+  /// A recovery that lasted for the whole hold time, followed by a collapse: when it was back the
+  /// first time, and when it then collapsed, s after the end of the trigger.
   struct Relapse {
     double back_s = 0, at_s = 0;
   };
   std::optional<Relapse> relapse = {};
-  /// As figures: successes that were due since then, none of which is missing; in all since the end
-  /// of the trigger; and as many as it takes to tell a system that is up from one that is down.
+  /// Successes due since the possible recovery, none of which is missing; all due since the end of
+  /// the trigger; and how many it takes to tell a system that is up from one that is down.
   double due_since = 0, due = 0, due_to_tell = 0;
 
-  /// The recovery is not confirmed, but goodput is back for longer than chance explains.
+  /// Whether goodput is back for longer than chance explains, although the recovery is not
+  /// confirmed.
   bool seems_back() const { return !seconds && due_since > 0 && due_since >= due_to_tell; }
-  /// Too few requests came to confirm a recovery, had they come for all of the hold or not.
+  /// Whether too few requests came to confirm a recovery, however long the run was.
   bool too_few() const { return !seconds && !seems_back() && due < 2 * due_to_tell; }
 };
 
-/// From `trigger_end` to the moment of recovery; zero if goodput is back from the first whole count
-/// bin on. The hold is longer than `RecoverySpec::hold` where fewer requests than it takes to tell
-/// a recovery from chance come in that time. Censored if the moment does not come, or cannot be
-/// confirmed, before `horizon`. If the shortfall grows again after the hold by as much as 15 s
-/// without any success (half of a longer hold; a tenth of a shorter run; a third of these, if that
-/// is where the run ends), the system had not recovered for good.
+/// The recovery after a trigger: the time from `trigger_end` to the moment of recovery; zero if
+/// goodput is back from the first whole count bin on. The hold is longer than `RecoverySpec::hold`
+/// where fewer requests than it takes to tell a recovery from chance come in that time. Censored if
+/// the moment does not come, or cannot be confirmed, before `horizon`. If the shortfall grows again
+/// after the hold by as much as 15 s without any success (half of a longer hold; a tenth of a
+/// shorter run; a third of these, if that is where the run ends), the system had not recovered for
+/// good.
 Recovery recovery_after(const Scenario& scenario, const RunResult& run, const Course& course,
                         Time trigger_end, Time horizon, const Before& before);
 
-/// When the last disturbance that may reach the group ends, or of all groups; where none reaches
-/// it, the last one of the scenario. Empty: there is none.
+/// When the last disturbance that may reach the group (empty: any group) ends; if none may reach
+/// it, the last one of the scenario. Empty without disturbances.
 std::optional<Time> end_of_disturbances(const Scenario& scenario, std::optional<std::size_t> group);
 
-/// The metrics recovery_s and recovery_censored_s: from the end of the last of these disturbances,
-/// compared with the time before the first one. Empty if the scenario has none.
+/// The recovery behind the metrics recovery_s and recovery_censored_s: from `end_of_disturbances`
+/// on, compared with the time before the first disturbance. Empty if the scenario has no
+/// disturbance.
 std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult& run,
                                        std::optional<std::size_t> group);
 
@@ -142,7 +148,7 @@ std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult
 /// without a trigger.
 bool can_confirm_recovery(const Scenario& scenario);
 
-/// Requests submitted while a fault or surge was on, and those of them that failed.
+/// Requests submitted while a fault or surge was on, and how many of them failed.
 struct Disturbed {
   std::uint64_t requests = 0, failed = 0;
 };
@@ -162,16 +168,16 @@ std::optional<Disturbed> disturbed(const Scenario& scenario, const RunResult& ru
 
 enum class StormVerdict : std::uint8_t {
   kTransient,   ///< goodput recovered in time (without a trigger: the storm ended, and stayed away)
-  kSustained,   ///< it did not; there is no twin, or it is not for the retries
-  kMetastable,  ///< it did not, although the load was below capacity; without retries it would have
+  kSustained,   ///< goodput did not recover in time; there is no twin, or retries are not to blame
+  kMetastable,  ///< it did not although the load was below capacity, and would have without retries
   kCensored,    ///< the run, or the next trigger, left too little time to tell
 };
 inline constexpr std::size_t kStormVerdictCount = 4;
 
 std::string_view name(StormVerdict verdict);
 
-/// Work that the requests submitted in [from, to) bring, one attempt each, per time and nominal
-/// capacity of the service where that is most; zero if all are unlimited.
+/// The load that requests submitted in [from, to) bring with one attempt each: their work as a
+/// share of the nominal capacity, at the service where that is largest; 0 if all are unlimited.
 double offered_work(const Scenario& scenario, const RunResult& run, Time from, Time to);
 
 /// The time after one disturbance.
@@ -179,23 +185,24 @@ struct Aftermath {
   Trigger trigger;
   Time horizon;   ///< end of the run, or start of the next disturbance
   Before before;  ///< the first disturbance
-  /// Successes per attempt then: what requests of one attempt each can achieve.
+  /// Successes per attempt before the disturbance: what requests with one attempt each can achieve.
   double attempt_success_rate = 1;
   Recovery recovery;
   double predicted_drain_s = 0;  ///< t_drain; zero where no queue is left, or it would not drain
   double patience_s = 0;         ///< X
-  /// Work of the requests, one attempt each, that are submitted between the disturbance and the
-  /// horizon, per nominal capacity of the service where that is most; zero if all are unlimited.
+  /// The load that requests submitted between the disturbance and the horizon bring (see the
+  /// function `offered_work`).
   double offered_work = 0;
 
-  /// Without a twin: transient, sustained or censored.
+  /// The verdict before a twin is known: transient, sustained or censored.
   StormVerdict verdict() const;
 };
 
 Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Trigger& trigger,
                        Time horizon);
 
-/// After the last disturbance of the scenario (several that overlap are one); empty if it has none.
+/// The aftermath of the last disturbance of the scenario (disturbances that overlap are one); empty
+/// if it has none.
 std::optional<Aftermath> final_aftermath(const Scenario& scenario, const RunResult& run);
 
 /// The shortest run, in seconds, in which a replication that does not recover can be told from one
@@ -203,13 +210,13 @@ std::optional<Aftermath> final_aftermath(const Scenario& scenario, const RunResu
 /// without a disturbance.
 std::optional<double> least_duration_to_judge_s(const Scenario& scenario);
 
-/// When the twin recovers, by the same rule. As its requests have one attempt each, goodput is
-/// compared with what single attempts achieved before the disturbance. The twin has no retries from
-/// `aftermath.trigger.end` on.
+/// When the twin recovers, by the same rule as the run; empty if it does not. As its requests have
+/// one attempt each, goodput is compared with what single attempts achieved before the disturbance.
+/// The twin has no retries from `aftermath.trigger.end` on.
 std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& twin,
                                     const Aftermath& aftermath);
 
-/// The recovery of one client group, which is compared with its own goodput in `run`.
+/// The recovery of one client group of the twin, compared with the group's own goodput in `run`.
 std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& run,
                                     const RunResult& twin, const Aftermath& aftermath,
                                     std::size_t group);
@@ -223,8 +230,8 @@ StormVerdict with_twin(StormVerdict verdict, const Aftermath& aftermath,
 
 // For runs whose load goes up step by step and down again.
 
-/// Measures a run of a scenario whose load follows `ramp` from time zero on. It is down at a step
-/// if its success rate there is below recovery_share times that of the first step.
+/// Measures a run of a scenario whose load follows `ramp` from time zero on. The system is down at
+/// a step if its success rate there is below recovery_share times that of the first step.
 RampRun measure_ramp(const Scenario& scenario, const LoadRamp& ramp, const RunResult& run);
 
 }  // namespace retrysim::stats

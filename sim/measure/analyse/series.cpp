@@ -92,8 +92,8 @@ FlowSeries in_system_series(const RunResult& run, std::size_t service, BinRange 
 
 namespace {
 
-/// The sums of a client group's bin. Latencies are weighted with the requests that they are of, so
-/// that the mean over joined bins can be told.
+/// The sums of a client group's bin. Latencies are weighted with the number of requests, so that
+/// joined bins have the right mean.
 enum ClientSum : std::size_t {
   kRequests,
   kAttempts,
@@ -115,12 +115,12 @@ enum ClientSum : std::size_t {
 enum ServiceSum : std::size_t {
   kArrivals,
   kRejected,
-  kRefused,  // by a throttle
+  kRefused,  // refused by a throttle
   kWasted,
   kQueue,
   kInService,
   kCapacity,  // attempts that could have been served
-  kLimited,   // time in which there was such a limit
+  kLimited,   // time in which the capacity was limited
 };
 
 constexpr double kNanosecond = 1e-9;
@@ -147,7 +147,7 @@ class MeanSpeed {
     times_.insert(times_.begin(), Time::zero());
     for (const Time t : times_) left_.push_back(capacity_left(scenario, service, t));
   }
-  /// In [from, to); later with each call.
+  /// The mean speed in [from, to), which must be later with each call.
   double between(Time from, Time to) {
     double servers = 0, power = 0;
     for (Time at = from; at < to;) {
@@ -164,12 +164,12 @@ class MeanSpeed {
 
  private:
   std::vector<Time> times_;
-  std::vector<CapacityLeft> left_;  // from each of them on
+  std::vector<CapacityLeft> left_;  // capacity left from each change on
   std::size_t step_ = 0;
 };
 
-/// Attempts per second that a service can serve or lets in, if so many pass a server that works all
-/// the time; empty if nothing limits it.
+/// Attempts per second that a service can serve, or lets in, if a server that is always busy serves
+/// `each_server` per second; empty if nothing limits it.
 std::optional<double> capacity_of(const ServiceSpec& service, double each_server, bool unlimited,
                                   double servers) {
   std::optional<double> capacity;
@@ -238,8 +238,8 @@ void join_twos(std::vector<double>& sums, std::size_t per_bin, std::size_t bins)
   sums.resize(bins * per_bin);
 }
 
-/// Joins the bins of one group or service until there are at most `most_bins`, and keeps no memory
-/// for those that there were; `series` tells how many and how wide they are.
+/// Joins the bins of one group or service until there are at most `most_bins`, and frees the memory
+/// of the others; `series` tells how many and how wide they are.
 void join_down_to(std::vector<double>& sums, std::size_t per_bin, std::size_t most_bins,
                   RunSeries& series) {
   extend(sums, per_bin, series.bins);
@@ -320,7 +320,8 @@ RunSeries run_series(const Scenario& scenario, const RunResult& run, std::size_t
   std::size_t bins = run.all_bins.size();
   for (const ClientResult& client : run.clients) bins = std::max(bins, client.bins.size());
   for (const ServiceResult& service : run.services) bins = std::max(bins, service.bins.size());
-  // One group after the other: all bins of all of them would be as much as the run itself.
+  // One group after the other, because all bins of all groups together would take as much memory as
+  // the run itself.
   const auto add = [&](std::vector<std::vector<double>>& to, std::vector<double> sums,
                        std::size_t per_bin) {
     stop_point();

@@ -20,8 +20,8 @@
 
 namespace retrysim::stats {
 
-/// The value of bin i is numerators[i] / denominators[i], in the unit of the metric; a bin may have
-/// nothing to divide by.
+/// The value of bin i is numerators[i] / denominators[i], in the unit of the metric; a denominator
+/// may be 0, the bin then has no value.
 struct FlowSeries {
   std::vector<double> numerators, denominators;
 };
@@ -37,10 +37,10 @@ FlowSeries in_system_series(const RunResult& run, std::size_t service, BinRange 
 
 // --- A replication in few bins -------------------------------------------------------------------
 
-// Sums that can be added up, bin by bin, and the displayed figures (rates, shares, levels,
-// latencies), which follow from them. Small enough to be kept for every replication of a sweep.
+// A replication as additive sums, bin by bin; the displayed figures (rates, shares, levels,
+// latencies) follow from them. They are small enough to be kept for every replication of a sweep.
 
-/// How many sums a bin of a client group has, and one of a service.
+/// The number of sums in a bin of a client group, and in a bin of a service.
 inline constexpr std::size_t kClientSums = 14;
 inline constexpr std::size_t kServiceSums = 8;
 
@@ -56,10 +56,10 @@ struct RunSeries {
 };
 
 /// The bins of `run`, joined by twos until there are at most `most_bins` (at least 2). Without a
-/// drain a rest at the end that does not fill a bin is left out.
+/// drain, a remainder at the end that does not fill a bin is left out.
 RunSeries run_series(const Scenario& scenario, const RunResult& run, std::size_t most_bins);
 
-/// Joins bins until they are `width` wide, a power of two times their width.
+/// Joins bins until they are `width` wide, which must be a power of two times their width.
 void widen(RunSeries& series, Duration width);
 
 /// Appends bins in which nothing happens, up to `bins` of them.
@@ -67,10 +67,10 @@ void extend(RunSeries& series, std::size_t bins);
 
 /// A quantity over time: its name, and how a bin's value follows from its sums.
 struct SeriesColumn {
-  std::string_view name;  ///< that of the metric, where there is one
+  std::string_view name;  ///< the metric's name, if there is such a metric
   std::string_view unit;
   MetricRange range = MetricRange::kNotNegative;
-  /// Empty where the quantity does not exist: a latency of no request, the share of none.
+  /// Returns empty if the quantity does not exist in the bin, such as the latency of no request.
   std::optional<double> (*value)(std::span<const double> sums, double width_s);
 };
 

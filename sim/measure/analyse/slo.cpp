@@ -155,8 +155,9 @@ std::optional<double> error_budget_used(const Scenario& scenario, const RunResul
 
 namespace {
 
-constexpr std::size_t kEach = kSloNumbers.size() + 2;  // whether there are any, and users hurt
-constexpr double kMissing = -1;                        // no number is negative
+// Numbers per event: the figures, a flag whether they exist, and users hurt.
+constexpr std::size_t kEach = kSloNumbers.size() + 2;
+constexpr double kMissing = -1;  // stands for a missing number; none is negative
 
 }  // namespace
 

@@ -14,7 +14,7 @@
 namespace retrysim::stats {
 namespace {
 
-constexpr std::size_t kOnsetBins = 3;  // that stand out in a row
+constexpr std::size_t kOnsetBins = 3;  // bins in a row that stand out
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double start_of_bin(const RunResult& run, std::size_t bin) {
@@ -39,7 +39,7 @@ struct RollingRates {
           static_cast<double>(std::min(i + 1, window)) * run.interval.in_seconds();
       attempt_rate.push_back(static_cast<double>(attempts) / length);
       request_rate.push_back(static_cast<double>(requests) / length);
-      // Attempts without any new request are retries only: more than any finite amplification.
+      // Attempts without any new request are all retries: infinite amplification.
       amplification.push_back(requests > 0
                                   ? static_cast<double>(attempts) / static_cast<double>(requests)
                               : attempts > 0 ? kInfinity
@@ -124,10 +124,10 @@ class Detector {
  private:
   struct End {
     std::optional<std::size_t> bin;
-    bool confirmed = false;  // by as long a calm as the definition asks for
+    bool confirmed = false;  // the calm is as long as the definition requires
   };
 
-  /// Where no request was new in the whole window there is no amplification to compare.
+  /// Whether bin `i` stands out; not if no request was new in its whole window.
   bool stands_out(std::size_t i) const {
     return std::isfinite(rates_.amplification[i]) &&
            rates_.amplification[i] >= base_.amplification + base_.margin &&
@@ -153,8 +153,8 @@ class Detector {
       in_a_row = calm ? in_a_row + 1 : 0;
       if (in_a_row == calm_bins) return {i + 1 - calm_bins, true};
     }
-    // Calm at the end of the run has no other end than the run's. It counts from as many bins in a
-    // row on as an onset takes.
+    // Calm that lasts to the end of the run counts if it has as many bins in a row as an onset
+    // takes.
     if (in_a_row >= kOnsetBins) return {range_.last - in_a_row, false};
     return {};
   }
@@ -186,7 +186,8 @@ class Detector {
                                ? Time::zero() + run_.interval * static_cast<std::int64_t>(*end.bin)
                                : run_.window_end;
     const Time onset_time = Time::zero() + run_.interval * static_cast<std::int64_t>(onset);
-    std::optional<Trigger> trigger;  // from the first start to the last end of those that count
+    // From the first start to the last end of the disturbances that count.
+    std::optional<Trigger> trigger;
     Time horizon = run_.window_end;
     for (const Trigger& t : triggers_) {
       if (t.start >= storm_end) {
@@ -261,8 +262,8 @@ std::vector<Storm> detect_storms(const Scenario& scenario, const RunResult& run)
 
 namespace {
 
-/// Requests that closed loops make in a quarter of the range, whether their clients are stuck in
-/// the last one or not: as many at least as ended in the quarter with the most.
+/// Requests due from closed loops in a quarter of the range, even if their clients are stuck: at
+/// least as many as ended in the best quarter.
 double most_of_loops(const Course& course, BinRange range, std::size_t quarter) {
   double most = 0, here = 0;
   for (std::size_t i = range.first; i < range.last && !course.loops.empty(); ++i) {
@@ -296,7 +297,7 @@ Fate fate_of(const Scenario& scenario, const RunResult& run) {
   const Time middle =
       Time::zero() + run.count_width * static_cast<std::int64_t>(range.first + length / 2);
   Aftermath aftermath = aftermath_of(scenario, run, {middle, middle}, run.window_end);
-  aftermath.before = Before();  // there is no time of which to say that all was well
+  aftermath.before = Before();  // no time is known in which all was well
   aftermath.attempt_success_rate = 1;
   return {StormVerdict::kSustained, aftermath};
 }

@@ -31,7 +31,7 @@ namespace retrysim::stats {
 struct Storm {
   double onset_s = 0;
   std::optional<double> end_s;    ///< empty: the storm goes on to the end of the window
-  double peak_attempt_rate = 0;   ///< largest of a single bin, per second
+  double peak_attempt_rate = 0;   ///< largest in a single bin, per second
   double peak_amplification = 0;  ///< largest A(t)
   double extra_attempts = 0;      ///< integral of (L - A0 * offered load) where positive
   std::optional<double> trigger_end_s;
@@ -41,7 +41,7 @@ struct Storm {
   /// The aftermath of its trigger; without one the onset counts as the end of a disturbance.
   Aftermath aftermath;
   double window_s = 0;                    ///< w
-  std::optional<double> twin_recovery_s;  ///< there is a twin, and it recovers
+  std::optional<double> twin_recovery_s;  ///< empty: no twin, or it does not recover
 
   std::optional<double> duration_s() const;
   std::optional<double> predicted_drain_s() const;  ///< exists with a trigger
@@ -49,19 +49,19 @@ struct Storm {
   std::optional<double> recovery_ratio() const;
 };
 
-/// The storms of one replication, by onset; all client groups together.
+/// The retry storms of one replication, of all client groups together, in the order of onset.
 std::vector<Storm> detect_storms(const Scenario& scenario, const RunResult& run);
 
 /// The verdict on a run as a whole.
 struct Fate {
   StormVerdict verdict = StormVerdict::kTransient;
-  std::optional<Aftermath> aftermath;  ///< that the verdict judges; empty: nothing happened
+  std::optional<Aftermath> aftermath;  ///< the aftermath that is judged; empty: nothing happened
 };
 
-/// With a fault or surge in the scenario: whether goodput recovers from the last one. Without there
-/// is no time before to compare with: sustained if in the last quarter of the window fewer than
-/// recovery_share of the requests succeed; closed loops make as many as in their best quarter. Its
-/// twin then has no retries from the middle of the window on.
+/// The verdict on a run. With a fault or surge in the scenario: whether goodput recovers from the
+/// last one. Without one, there is no time before to compare with: sustained if in the last quarter
+/// of the window fewer than recovery_share of the requests succeed; closed loops make as many as in
+/// their best quarter. Its twin then has no retries from the middle of the window on.
 Fate fate_of(const Scenario& scenario, const RunResult& run);
 
 /// The window w in bins, for one group or (empty) the largest of all groups. At most a tenth of the

@@ -272,8 +272,8 @@ class Jain {
   double sum_ = 0, squares_ = 0, n_ = 0;
 };
 
-// Adding up rounds, so the groups are taken in the order of their sums: that in which they stand in
-// the scenario must not matter.
+// Floating-point sums depend on the order, so the groups are sorted: their order in the scenario
+// must not matter.
 std::optional<double> index_of_all(std::vector<Jain> groups) {
   std::ranges::sort(groups, [](const Jain& a, const Jain& b) { return a < b; });
   Jain all;
@@ -346,7 +346,7 @@ ClientResult merge_groups(const Scenario& scenario, const RunResult& run) {
   double bucket_count = 0;
   for (std::size_t g = 0; g < run.clients.size(); ++g) {
     if (scenario.clients[g].makes_calls())
-      continue;  // what goes on behind a service is its own affair
+      continue;  // calls between services are not requests of users
     const ClientResult& group = run.clients[g];
     add_fields(all, group);
     if (group.has_quota) {

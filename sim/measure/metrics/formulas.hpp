@@ -18,7 +18,7 @@
 
 namespace retrysim::stats::formula {
 
-/// A number of the cohort.
+/// A count of the cohort: the requests made in the window.
 template <auto Member>
 double cohort(const MetricInput& in) {
   return static_cast<double>(in.client.*Member);
@@ -39,7 +39,7 @@ inline constexpr auto requests = cohort<&ClientResult::requests>;
 inline constexpr auto attempts = cohort<&ClientResult::attempts>;
 inline constexpr auto mutating = cohort<&ClientResult::mutating>;
 
-/// Requests that ended so, and attempts.
+/// Requests that ended with outcome `o`, and attempts.
 template <Outcome o>
 double outcome(const MetricInput& in) {
   return static_cast<double>(in.client.outcomes[static_cast<std::size_t>(o)]);
@@ -55,7 +55,7 @@ double finished_in_drain(const MetricInput& in);
 double retries(const MetricInput& in);
 double price_of_attempts(const MetricInput& in);
 
-/// Durations in seconds: their sum, and how many there are.
+/// The sum of durations in seconds, and the number of durations.
 template <auto Total>
 double seconds(const MetricInput& in) {
   return static_cast<double>(in.client.*Total) / 1e9;
@@ -117,7 +117,7 @@ template <auto Member>
 double in_phase(const PhaseResult& phase) {
   return static_cast<double>(phase.flow.*Member);
 }
-/// About the requests made in the phase: a count of PhaseRequests, or a sum of its counts.
+/// About requests made in the phase: a count of PhaseRequests, or a sum of its counts.
 template <auto Member>
 double made(const PhaseResult& phase) {
   return static_cast<double>(std::invoke(Member, phase.made));
@@ -135,7 +135,7 @@ template <auto Latency>
 double phase_number(const PhaseResult& phase) {
   return static_cast<double>((phase.*Latency).count);
 }
-/// `place`: that of the quantile in kPhaseQuantiles.
+/// A quantile of the latencies in a phase, s; `place`: its index in kPhaseQuantiles.
 template <auto Latency, std::size_t place>
 std::optional<double> phase_quantile_s(const PhaseResult& phase) {
   const PhaseLatency& latency = phase.*Latency;
@@ -143,8 +143,8 @@ std::optional<double> phase_quantile_s(const PhaseResult& phase) {
   return latency.quantiles_s[place];
 }
 
-// Services: all of them, or that of a group. Levels add up over services; figures that do not exist
-// for a single service only.
+// Metrics of all services, or of the services of a group. Levels add up over services; other
+// figures exist for a single service only.
 bool all_limited(std::span<const ServiceResult> services);
 bool some_listens(std::span<const ServiceResult> services);
 bool single(std::span<const ServiceResult> services);
@@ -155,7 +155,7 @@ double wasted_ns(const MetricInput& in);
 double wasted_s(const MetricInput& in);
 double wasted_after_give_up_ns(const MetricInput& in);
 double bad_executions(const MetricInput& in);
-/// Mean work that arrives, in nanoseconds of server time.
+/// Mean work of an arriving attempt, in nanoseconds of server time.
 double work_ns(const MetricInput& in);
 std::optional<double> queue_max(const MetricInput& in);
 std::optional<double> in_system_variance(const MetricInput& in);
@@ -164,9 +164,9 @@ std::optional<double> in_system_variance(const MetricInput& in);
 std::optional<double> attempts_variance(const MetricInput& in);
 std::optional<double> quota_mean(const MetricInput& in);
 
-// Of groups that have circuit breakers; others have no such value, or 0.
+// Metrics of groups with circuit breakers; for other groups they do not exist, or are 0.
 double requests_with_breaker(const MetricInput& in);
-double breaker_time_ns(const MetricInput& in);  ///< of the window, for each breaker
+double breaker_time_ns(const MetricInput& in);  ///< length of the window, summed over the breakers
 template <auto count>
 std::optional<double> of_breakers(const MetricInput& in) {
   if (in.client.breakers == 0) return std::nullopt;
@@ -193,7 +193,7 @@ std::optional<double> disturbed_success_rate(const MetricInput& in);
 std::optional<double> error_budget_used_by(const MetricInput& in);
 std::optional<double> metastable(const MetricInput& in);
 std::optional<double> completion_time(const MetricInput& in);
-/// For metrics that exist over all replications only.
+/// The formula of metrics that exist only over all replications: empty.
 std::optional<double> nothing(const MetricInput& in);
 
 }  // namespace retrysim::stats::formula
@@ -203,7 +203,7 @@ namespace retrysim::stats {
 // --- Fairness ------------------------------------------------------------------------------------
 
 // Jain's index (sum x)^2 / (n sum x^2): 1 if all clients have the same, 1/n if one has everything.
-// It is 1 as well if all have nothing.
+// It is also 1 if all have nothing.
 
 /// Jain's index of the successes of clients in the window. Empty if they were not recorded by
 /// client.

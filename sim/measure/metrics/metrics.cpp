@@ -554,7 +554,7 @@ MeasuredMetrics measure_metrics(const Scenario& scenario, const RunResult& run,
   const MetricInput in = input_of(scenario, run, client ? run.clients[*client] : all, client);
   MeasuredMetrics measured;
   for (const MetricInfo& metric : metric_table()) {
-    stop_point();  // some go through all bins
+    stop_point();  // some metrics go through all bins
     measured.values.push_back(apply(metric, in));
     measured.per.push_back(metric.per != nullptr ? metric.per(in) : 0);
   }

@@ -19,10 +19,10 @@ namespace retrysim {
 
 namespace {
 
-// More of them would bury what they are about.
+// More phases than this would be unreadable.
 constexpr std::size_t kMaxStretches = 100;
 
-/// Names with "+" between them, each once.
+/// The names of disturbances joined with "+", each once.
 std::string joined_names(std::span<const stats::Disturbance* const> active) {
   std::string text;
   std::set<std::string_view> seen;
@@ -34,7 +34,8 @@ std::string joined_names(std::span<const stats::Disturbance* const> active) {
   return text;
 }
 
-/// From the first to the last disturbance: what is on, and the time between.
+/// The phases from the first to the last disturbance: the times in which some are on, and those
+/// between.
 std::vector<Phase> disturbed_phases(const std::vector<stats::Disturbance>& disturbances) {
   std::vector<Time> edges;
   for (const stats::Disturbance& d : disturbances) {
@@ -63,7 +64,7 @@ std::vector<Phase> disturbed_phases(const std::vector<stats::Disturbance>& distu
   return phases;
 }
 
-/// The phases of a window, [start, end), with disturbances.
+/// The phases of the window [start, end) with these disturbances.
 std::vector<Phase> divide(const std::vector<stats::Disturbance>& disturbances, Time start,
                           Time end) {
   std::vector<Phase> phases = disturbed_phases(disturbances);
@@ -74,7 +75,7 @@ std::vector<Phase> divide(const std::vector<stats::Disturbance>& disturbances, T
   return phases;
 }
 
-/// A name that comes again gets a number.
+/// Appends numbers to names that are repeated.
 void number_names(std::vector<Phase>& phases) {
   std::set<std::string> taken;
   for (Phase& phase : phases) {
@@ -117,7 +118,7 @@ namespace {
 using formula::in_phase;
 using F = ClientFlow;
 
-// What the table of metrics has as shares only.
+// Counts that the table of metrics has only as shares.
 constexpr auto kCounts = std::to_array<MetricInfo>({
     count("throttled", "attempts", "Attempts answered with a throttling error", nullptr)
         .in_phases(in_phase<&F::throttled>),

@@ -12,13 +12,14 @@
 
 namespace retrysim::stats {
 
-/// In the order of `phase_metrics()`; `per` is what ratios of counts are divided by, 0 for others.
+/// Values of a phase in the order of `phase_metrics()`; `per` is the divisor of a ratio of counts,
+/// 0 for other metrics.
 struct MeasuredPhase {
   std::vector<std::optional<double>> values;
   std::vector<double> per;
 };
 
-/// Values of a phase of client group `client`, or (empty) of all together.
+/// The metrics of a phase for client group `client`, or (empty) for all together.
 MeasuredPhase measure_phase(const Scenario& scenario, const RunResult& run,
                             std::optional<std::size_t> client, const PhaseResult& phase);
 

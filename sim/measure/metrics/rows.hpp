@@ -43,8 +43,8 @@ struct Display : MetricDisplay {
     d.hide = when;
     return d;
   }
-  /// The words of sentences about it. Without them they use its name, and only if the user asks for
-  /// it.
+  /// The words of sentences about the metric. Without such words, sentences use its name, and only
+  /// if the user asks for the metric.
   constexpr Display spoken(std::uint8_t place_in_list, MetricWords says = {}) const {
     Display d = in(MetricList::kSpoken, place_in_list);
     d.words = says;
@@ -58,7 +58,7 @@ constexpr Display label(std::string_view text) {
   return d;
 }
 
-/// A row, and its optional parts.
+/// A row of the table of metrics, and its optional parts.
 struct MetricRow : MetricInfo {
   constexpr MetricRow shown(Display how) const {
     MetricRow row = *this;
@@ -76,14 +76,15 @@ struct MetricRow : MetricInfo {
     row.display.percentage = yes;
     return row;
   }
-  /// It also has a value in each bin; `below`: for ratios.
+  /// Gives the metric a value in each bin, too; `below`: the divisor of a ratio.
   constexpr MetricRow bins(double (*above)(const ClientBin&),
                            double (*below)(const ClientBin&) = nullptr) const {
     MetricRow row = *this;
     row.series = {above, nullptr, below};
     return row;
   }
-  /// It also has a value in each phase that the bins do not tell; `below`: for ratios.
+  /// Gives the metric a value in each phase that does not follow from bins; `below`: the divisor of
+  /// a ratio.
   constexpr MetricRow in_phases(double (*above)(const PhaseResult&),
                                 double (*below)(const PhaseResult&) = nullptr) const {
     MetricRow row = *this;
@@ -105,7 +106,7 @@ struct MetricRow : MetricInfo {
     row.scope = bearer;
     return row;
   }
-  /// It exists for such services only.
+  /// Limits the metric to services for which `such` is true.
   constexpr MetricRow only_if(bool (*such)(std::span<const ServiceResult>)) const {
     MetricRow row = *this;
     row.services = such;
@@ -149,7 +150,7 @@ constexpr MetricRow ratio(std::string_view name, std::string_view meaning, Sum a
   return row;
 }
 
-/// Mean of durations, from their sum in seconds and what it is divided by.
+/// A mean of durations: their sum in seconds, divided by `below`.
 constexpr MetricRow mean(std::string_view name, std::string_view meaning, Sum seconds, Sum below) {
   return ratio(name, meaning, seconds, below, "s");
 }
@@ -160,7 +161,7 @@ constexpr MetricRow share(std::string_view name, std::string_view meaning, Sum p
   return row.within(MetricRange::kShare).in_percent();
 }
 
-/// Events of the window per second, of client groups.
+/// Events of client groups per second of the window.
 template <auto Member>
 constexpr MetricRow rate(std::string_view name, std::string_view meaning) {
   return of_sum(MetricKind::kRate, name, "1/s", meaning, formula::in_window<Member>)
@@ -171,7 +172,7 @@ constexpr MetricRow service_rate(std::string_view name, std::string_view meaning
   return of_sum(MetricKind::kRate, name, "1/s", meaning, events).of(MetricScope::kServices);
 }
 
-/// Time averages of the window, from the integral in nanoseconds.
+/// A time average over the window, from the integral in nanoseconds.
 template <auto Member>
 constexpr MetricRow level(std::string_view name, std::string_view unit, std::string_view meaning) {
   return of_sum(MetricKind::kLevel, name, unit, meaning, formula::in_window<Member>)
@@ -186,22 +187,22 @@ constexpr MetricRow service_level(std::string_view name, std::string_view unit,
       .service_bins(formula::at_service<Member>);
 }
 
-/// Server time, in nanoseconds, per available server time (ServiceResult::capacity_ns). Services
-/// that are unlimited have no such share.
+/// Server time, in nanoseconds, per available server time (ServiceResult::capacity_ns). Unlimited
+/// services have no such share.
 constexpr MetricRow capacity(std::string_view name, std::string_view meaning, Sum server_ns) {
   return of_sum(MetricKind::kCapacity, name, "1", meaning, server_ns)
       .of(MetricScope::kServices)
       .only_if(formula::all_limited);
 }
 
-/// 0 or 1 in each replication.
+/// An event that happens or not: 0 or 1 in each replication.
 constexpr MetricRow probability(std::string_view name, std::string_view meaning, Formula formula) {
   return own(MetricKind::kProbability, name, "1", meaning, formula)
       .within(MetricRange::kShare)
       .summarized_as(MetricSummary::kProportion);
 }
 
-/// Text from which names are put together at compile time.
+/// Text as a template parameter, from which names are composed at compile time.
 template <std::size_t n>
 struct Literal {
   char text[n]{};
@@ -209,7 +210,7 @@ struct Literal {
   constexpr std::string_view view() const { return {text, n - 1}; }
 };
 
-/// The characters of both, which live as long as the program.
+/// The concatenation of two literals, with static storage.
 template <Literal a, Literal b>
 inline constexpr auto kJoined = [] {
   std::array<char, a.view().size() + b.view().size()> chars{};
@@ -236,7 +237,7 @@ constexpr MetricRow duration_deviation() {
 struct DurationRows {
   MetricRow mean, sd, p50, p90, p99, p999;
 
-  /// Where the mean needs more words than the others.
+  /// Gives the mean a meaning of its own.
   constexpr DurationRows mean_means(std::string_view meaning) const {
     DurationRows d = *this;
     d.mean.meaning = meaning;
@@ -248,7 +249,7 @@ struct DurationRows {
     d.mean = d.mean.bins(above, below);
     return d;
   }
-  /// They also have values in each phase: those of a member of PhaseResult.
+  /// Gives the metrics values in each phase, too, from a member of PhaseResult.
   template <auto Latency>
   constexpr DurationRows in_phases() const {
     DurationRows d = *this;
@@ -283,7 +284,7 @@ constexpr DurationRows durations() {
               formula::quantile_s<Quantiles, 999>)};
 }
 
-/// One array of several.
+/// Joins several arrays into one.
 template <std::size_t... n>
 constexpr auto all_of(const std::array<MetricInfo, n>&... parts) {
   std::array<MetricInfo, (n + ...)> all{};

@@ -195,7 +195,7 @@ ClientResult ClientRecorder::finish() {
   r.cache = cache_;
   by_client.close(r.successes_per_client, r.ended_per_client);
   r.requests = cohort_calls_;
-  // Results of many replications are kept: without the room that vectors take to grow.
+  // Results of many replications are kept, so unused capacity of vectors is freed.
   r.bins.shrink_to_fit();
   r.counts.pop_back();
   return std::move(r);
@@ -205,7 +205,7 @@ ClientResult ClientRecorder::finish() {
 
 void AttemptRow::begin_bin(Time now) {
   constexpr std::int64_t kWidth = 100'000'000;
-  if (bin_end_ == Time()) before_bin_ = all_sent();  // the first one in the window
+  if (bin_end_ == Time()) before_bin_ = all_sent();  // the first bin of 100 ms in the window
   note_peak();
   bin_end_ = Time::from_nanoseconds((now.count() / kWidth + 1) * kWidth);
 }

@@ -28,14 +28,14 @@ struct RequestEnded {
   std::uint32_t client = 0;
   bool in_cohort = false;
   Outcome outcome = Outcome::kUnfinished;
-  std::uint32_t attempts = 0;  ///< that it made
+  std::uint32_t attempts = 0;  ///< attempts that the request made
   Time submitted, now;
 };
 
 /// A backoff has ended.
 struct BackoffEnded {
   bool in_cohort = false;
-  std::uint32_t number = 1;  ///< of the attempt that follows
+  std::uint32_t number = 1;  ///< number of the attempt that follows
   Time since, now;
 };
 
@@ -51,8 +51,8 @@ struct AttemptEnded {
 struct JobEnded {
   bool in_cohort = false;
   JobEnd end = JobEnd::kUnfinished;
-  std::uint32_t checks = 0;  ///< begun
-  Time done, now;            ///< `done`: the job itself
+  std::uint32_t checks = 0;  ///< status checks begun
+  Time done, now;            ///< `done`: when the job itself ended
 };
 
 /// The result of one request with side effects.
@@ -61,8 +61,8 @@ struct RequestEffects {
   std::uint32_t replays = 0, mismatches = 0, expired_replays = 0;  ///< see SideEffectTotals
   std::uint32_t token_races = 0, token_waits = 0;
   std::uint32_t reconciliations = 0, reconciled = 0;
-  bool by_another = false;                 ///< the effect of another request has answered it
-  bool failed = false, succeeded = false;  ///< as its client saw it; neither: not ended
+  bool by_another = false;                 ///< the answer is the effect of another request
+  bool failed = false, succeeded = false;  ///< as its client saw it; both false: not ended
 };
 
 /// Levels of a client group at one instant: requests that wait for a send token, for a connection
@@ -78,7 +78,7 @@ struct GroupLevels {
 /// Counts of the requests and attempts of a client group since the start of the run.
 struct RequestTally {
   using Outcomes = std::array<std::uint64_t, kOutcomeCount>;
-  /// The part of it that count bins have.
+  /// The part of the tally that count bins have.
   struct Counted {
     std::uint64_t requests = 0, successes = 0, failures = 0, failed_attempts = 0;
 
@@ -100,7 +100,8 @@ struct RequestTally {
   }
 
   std::uint64_t requests = 0, retries = 0, failures = 0;
-  std::array<Outcomes, 2> outcomes{};  ///< of other requests, and of the cohort
+  /// Outcomes of requests outside the cohort, and of the cohort.
+  std::array<Outcomes, 2> outcomes{};
   std::array<std::uint64_t, kAttemptResultCount> failed_attempts{};
 };
 
@@ -112,12 +113,12 @@ class ClientEnds {
     std::uint32_t ended = 0, failed = 0;
   };
 
-  /// An element for each client; none, if clients are not counted apart.
+  /// One element for each client; empty if clients are not counted separately.
   std::vector<Counts>& counts() { return counts_; }
   void begin_window() { clients_ = static_cast<std::uint32_t>(counts_.size()); }
   void end_window() { clients_ = 0; }
 
-  /// A request of this client may end soon: its word may be far from the cache.
+  /// Prefetches the counts of a client one of whose requests may end soon.
   [[gnu::always_inline]] void expect(std::uint32_t client) const {
     if (client < clients_) kernel::prefetch(counts_[client]);
   }
@@ -130,8 +131,8 @@ class ClientEnds {
     ++counts_[client].failed;
   }
 
-  /// The numbers of requests of each client that succeeded, and that ended, which both have an
-  /// element for each client.
+  /// Fills in how many requests of each client succeeded, and how many ended. Both vectors must
+  /// have one element for each client.
   void close(std::vector<double>& successes, std::vector<std::uint32_t>& ended) const {
     for (std::size_t c = 0; c < counts_.size(); ++c) {
       ended[c] = counts_[c].ended;
@@ -141,20 +142,20 @@ class ClientEnds {
 
  private:
   std::vector<Counts> counts_;
-  std::uint32_t clients_ = 0;  ///< that are counted now
+  std::uint32_t clients_ = 0;  ///< clients counted at present: all inside the window, else 0
 };
 
 // Each part counts one thing and puts it into the result.
 
-/// The attempts of one number.
+/// Counts of the attempts with one number (first attempts, second attempts, ...).
 class alignas(64) AttemptRow {
  public:
-  /// One is sent.
+  /// An attempt is sent.
   void sent(bool in_cohort, Time now) {
     if (now >= bin_end_) begin_bin(now);
     ++sent_[in_cohort];
   }
-  /// One of the cohort has ended.
+  /// An attempt of the cohort has ended.
   void ended(AttemptResult result) { ++results_[static_cast<std::size_t>(result)]; }
   void in_backoff(double ns) {
     in_backoff_ns_ += ns;
@@ -164,7 +165,7 @@ class alignas(64) AttemptRow {
   bool is_used() const { return all_sent() > 0 || had_backoff_; }
   std::uint64_t all_sent() const { return sent_[0] + sent_[1]; }
 
-  /// Sends in aligned bins of 100 ms are compared from now on, or no more.
+  /// From now on, or no longer, sends are counted in aligned bins of 100 ms to find the busiest.
   void begin_window() { bin_end_ = Time(); }
   void end_window() {
     if (bin_end_ != Time()) note_peak();
@@ -180,8 +181,8 @@ class alignas(64) AttemptRow {
   }
   void begin_bin(Time now);
 
-  std::array<std::uint64_t, 2> sent_{};  // of others, and of the cohort
-  Time bin_end_ = Time::max();           // zero: none has begun in this window
+  std::array<std::uint64_t, 2> sent_{};  // attempts outside the cohort, and of the cohort
+  Time bin_end_ = Time::max();           // zero: no bin has begun in this window
   std::array<std::uint64_t, kAttemptResultCount> results_{};
   std::uint64_t before_bin_ = 0;  // sent before the running bin of 100 ms
   std::uint64_t peak_ = 0;
@@ -189,7 +190,7 @@ class alignas(64) AttemptRow {
   bool had_backoff_ = false;
 };
 
-/// The counts of attempts of all numbers.
+/// Counts of attempts for every attempt number.
 class AttemptRows {
  public:
   AttemptRow& first() { return few_[0]; }
@@ -217,7 +218,8 @@ class AttemptRows {
   }
   void reach(std::size_t later);
 
-  // By number. Which of the first few is next cannot be predicted: they are not told apart.
+  // Counts by attempt number. The first few are in an array, without a branch for each: which comes
+  // next cannot be predicted.
   std::array<AttemptRow, kFew> few_;
   std::vector<AttemptRow> later_;
   bool in_window_ = false;
@@ -227,30 +229,30 @@ class AttemptRows {
 class PassageCounts {
  public:
   void arrived(bool in_cohort) { ++arrived_[in_cohort]; }
-  /// It gets a server at once, or a place in the queue.
+  /// An attempt gets a server at once, or a place in the queue.
   void admitted(bool in_cohort, bool must_wait) {
     if (in_cohort) ++admitted_[must_wait];
   }
-  /// Its turn in the queue has come.
+  /// An attempt that waited in the queue gets a server.
   void started(bool in_cohort, Duration queueing_time) {
     if (in_cohort) waited_for(queueing_time);
   }
-  /// One of the cohort was served to the end.
+  /// An attempt of the cohort was served to the end.
   void executed(bool given_up) {
     ++executed_;
     late_ += given_up;
   }
-  /// Turned away by a full queue, a limit or because of its wait, with another answer than a
+  /// An attempt is turned away by a full queue, by a limit or because of its wait, but not with a
   /// throttling error.
   void rejected(bool in_cohort) { ++rejected_[in_cohort]; }
-  /// It leaves a full queue for another one; it is refused, too.
+  /// An attempt must leave a full queue for another one; it counts as refused, too.
   void evicted(bool in_cohort) { evicted_ += in_cohort; }
   /// The service will not serve the attempt: told when it decides that, regardless of the answer.
   void refused(bool in_cohort) { refused_ += in_cohort; }
   void dropped(bool in_cohort) { dropped_ += in_cohort; }
-  /// Its client has a success, although a call of its service had failed.
+  /// The client of an attempt has a success, although a call of the service had failed.
   void degraded(bool in_cohort) { degraded_ += in_cohort; }
-  /// At a service that has a `wait_within`: an attempt arrives, a server begins with it.
+  /// At a service with a `wait_within`: an attempt arrives, and a server begins with it.
   void arrived_to_be_timed(bool in_cohort) { timed_.arrivals += in_cohort; }
   void started_timed(bool in_cohort, bool within) {
     timed_.started += in_cohort;
@@ -258,7 +260,7 @@ class PassageCounts {
   }
   void lost(bool in_cohort) { lost_ += in_cohort; }
 
-  // From the start of the run on, in the cohort or not.
+  // Counts from the start of the run on, in the cohort or not.
   std::uint64_t all_arrived() const { return arrived_[0] + arrived_[1]; }
   std::uint64_t all_rejected() const { return rejected_[0] + rejected_[1]; }
 
@@ -289,7 +291,7 @@ class PassageCounts {
   }
   void add_noted();
 
-  // Counts of other requests, and of the cohort.
+  // Counts outside the cohort, and of the cohort.
   std::array<std::uint64_t, 2> arrived_{}, rejected_{};
   // Attempts of the cohort that found a free server, and those that did not.
   std::array<std::uint64_t, 2> admitted_{};
@@ -297,11 +299,12 @@ class PassageCounts {
   std::uint64_t degraded_ = 0;
   WaitCounts timed_;
   std::size_t count_ = 0;
-  std::array<std::uint64_t, 32> noted_{};  // the first count_ of them
-  DurationTotals queueing_time_;           // of those that waited, but for `noted_`
+  std::array<std::uint64_t, 32> noted_{};  // pending durations: the first `count_` are in use
+  // Queueing times of attempts that waited, without those in `noted_`.
+  DurationTotals queueing_time_;
 };
 
-/// Waiting for a send token, or for a connection.
+/// Waits of requests for a send token, or for a connection.
 class WaitRecorder {
  public:
   void begins(Time now) { waiting_.rise(now); }
@@ -325,7 +328,7 @@ class QuotaRecorder {
   /// `span` must outlive the recorder.
   explicit QuotaRecorder(const RunSpan& span) : span_(&span) {}
 
-  /// `buckets` buckets with `level` tokens each.
+  /// The group starts with `buckets` buckets of `level` tokens each.
   void starts(std::uint64_t buckets, std::int64_t level) {
     exists_ = true;
     buckets_ = static_cast<double>(buckets);
@@ -351,15 +354,15 @@ class QuotaRecorder {
 /// The circuit breakers of a group.
 class BreakerRecorder {
  public:
-  /// So many.
+  /// The group starts with this many circuit breakers.
   void starts(std::uint64_t breakers) { breakers_ = breakers; }
-  /// One refuses a call. `first`: the first of its request.
+  /// A breaker refuses a call. `first`: the first refusal for its request.
   void refused(bool in_cohort, bool first) {
     ++all_refused_;
     cohort_refused_ += in_cohort;
     cohort_first_ += in_cohort && first;
   }
-  /// One opens; one that was open lets a probe pass.
+  /// A breaker opens; an open breaker lets a probe pass.
   void opens(bool in_window, Time now) {
     openings_ += in_window;
     open_.rise(now);
@@ -379,7 +382,7 @@ class BreakerRecorder {
  private:
   std::uint64_t breakers_ = 0, openings_ = 0;
   std::uint64_t all_refused_ = 0, cohort_refused_ = 0, cohort_first_ = 0;
-  Level open_;  // number of open ones
+  Level open_;  // number of open breakers
 };
 
 /// The jobs that the clients of a group begin and poll for.
@@ -389,7 +392,7 @@ class JobRecorder {
   void begin_window() { in_window_ = true; }
   void end_window() { in_window_ = false; }
 
-  /// Whether the job belongs to the cohort.
+  /// A job begins; returns whether it belongs to the cohort.
   bool begins() {
     counts_.begun += in_window_;
     return in_window_;
@@ -410,42 +413,43 @@ class JobRecorder {
   bool in_window_ = false;
 };
 
-// Values that follow from other counts are not counted: they are worked out where a segment, a
-// count bin, the window or the run ends.
+// Values that follow from other counts are not counted separately: they are computed when a
+// segment, a count bin, the window or the run ends.
 
 class alignas(64) ClientRecorder {
  public:
-  // The parts of the group that are told directly.
-  WaitRecorder send_waits;        ///< for send tokens
-  WaitRecorder connection_waits;  ///< for pooled connections
+  // Parts of the recorder that the simulation reports to directly.
+  WaitRecorder send_waits;        ///< waits for send tokens
+  WaitRecorder connection_waits;  ///< waits for pooled connections
   QuotaRecorder quota;
   BreakerRecorder breakers;
-  PassageCounts passage;  ///< of attempts through the services
-  ClientEnds by_client;   ///< requests that have ended
-  JobRecorder jobs;       ///< that are polled for
+  PassageCounts passage;  ///< what services do with the attempts
+  ClientEnds by_client;   ///< ended requests of each client
+  JobRecorder jobs;       ///< jobs that are polled for
 
   /// `span` must outlive the recorder.
   explicit ClientRecorder(const RunSpan& span) : quota(span), span_(&span) {
     durations_.set_limits(span.slow_above_ns);
     late.set_limits(span.slow_above_ns);
   }
-  /// Takes what is kept bin by bin and client by client, or counts its bytes.
+  /// Allocates what is kept for each bin and client, or only counts its bytes.
   template <class Take>
   void take_memory(const ClientSpec& client, std::size_t bins, std::size_t bins_with_drain,
                    Take& of_bins, Take& of_clients);
 
   // A request.
-  /// Whether it belongs to the cohort.
+  /// A request is submitted; returns whether it belongs to the cohort.
   bool submitted() {
     ++tally_.requests;
     return in_window_;
   }
-  /// One that a service makes for an attempt belongs to the cohort if the attempt does.
+  /// A service makes a request (a call) for an attempt; it belongs to the cohort if the attempt
+  /// does.
   void called(bool in_cohort) {
     ++tally_.requests;
     cohort_calls_ += in_cohort;
   }
-  /// A call is to be made; on a hit of the cache before it, it is not.
+  /// A cache is looked up before a call; on a hit the call is not made.
   void looked_up(bool in_cohort, bool hit) {
     cache_.lookups += in_cohort;
     cache_.hits += in_cohort && hit;
@@ -469,7 +473,7 @@ class alignas(64) ClientRecorder {
       durations_.add(DurationBooks::kBin, now - submitted);
     }
   }
-  /// A request that was due at a time of its own.
+  /// A request with a planned submission time ends, `since_due` after that time.
   void ended_after_due(bool in_cohort, Duration since_due);
   void side_effects(const RequestEffects& effects);
 
@@ -491,7 +495,7 @@ class alignas(64) ClientRecorder {
     rows_.of(number).ended(result);
     durations_.add(DurationBooks::kAttemptLatency, now - sent);
   }
-  /// A service has executed one of the cohort.
+  /// A service has executed an attempt of the cohort.
   void executed(bool given_up, Duration since_arrival) {
     passage.executed(given_up);
     durations_.add(DurationBooks::kServiceLatency, since_arrival);
@@ -512,8 +516,8 @@ class alignas(64) ClientRecorder {
     rows_.of(number).in_backoff(span_->inside_window_ns(since, now));
     if (in_cohort) result_.backoff_time_m.add(now - since);
   }
-  /// Records a backoff that has not ended when the run is over: its level stays. `number`: of the
-  /// attempt that would have followed.
+  /// Records a backoff that has not ended when the run is over: its level stays. `number`: the
+  /// number of the attempt that would have followed.
   void backoff_goes_on(std::uint32_t number, Time since);
 
   // The edges of the run, in the order of time.
@@ -524,40 +528,40 @@ class alignas(64) ClientRecorder {
   /// The running bin ends. Returns its latencies, which the caller clears.
   BinTotals& close_bin();
   const ClientBin& last_bin() const { return result_.bins.back(); }
-  /// Whether something was counted in the running count bin.
+  /// Whether anything was counted in the running count bin.
   bool has_counts() const { return tally_.counted().sum() != edges_.counted_in_all; }
   void close_count_bin(std::size_t bin) {
-    // In the bin of an event there may be none that counts.
+    // An event need not change any count.
     if (has_counts()) add_counts(bin);
   }
   /// The totals from the start of the run to `now`, and the latencies since the last call.
   GroupTotals totals(Time now) const;
   RequestLatencies take_latencies() { return durations_.take_latencies(); }
-  /// The requests that did not end in the stretch of phases in which they were made, and when the
-  /// running one began.
+  /// The requests that did not end in the stretch of phases in which they were made, and the start
+  /// of the running stretch.
   LateRequests late;
   void begin_stretch(Time now) { stretch_start_ = now; }
   /// When the last request ended; zero if none did.
   Time last_end() const { return last_end_; }
-  /// The levels it has been told, to be compared with the actual ones.
+  /// The current levels according to the recorder, to be compared with the actual ones.
   GroupLevels levels() const;
-  /// The run is over, and all edges have been told. The requests are those that services made.
+  /// Returns the result when the run is over and all edges have been reported.
   ClientResult finish();
 
  private:
   struct Edges {
-    ClientFlow told_at_segment;            // when the running segment began
-    RequestTally::Counted counted_at_bin;  // when the running count bin began
-    std::uint64_t counted_in_all = 0;      // the sum of these
-    ClientBin row;                         // of the running bin
+    ClientFlow told_at_segment;            // counts at the start of the running segment
+    RequestTally::Counted counted_at_bin;  // counts at the start of the running count bin
+    std::uint64_t counted_in_all = 0;      // sum of `counted_at_bin`
+    ClientBin row;                         // row of the running bin
   };
 
-  /// A request has ended, but not with success, or is unfinished.
+  /// A request has ended without success, or is unfinished.
   void failed(const RequestEnded& event);
-  /// One of the cohort that was made before the running stretch began; its latency is booked under
-  /// `headings`, if there are any.
+  /// A request of the cohort has ended that was made before the running stretch began; its latency
+  /// is booked under `headings`, if there are any.
   [[gnu::noinline]] void ended_late(const RequestEnded& event, unsigned headings);
-  /// From the start of the run on; counts only.
+  /// The flow from the start of the run on; counts only, no integrals.
   ClientFlow told() const {
     ClientFlow flow;
     flow.requests = tally_.requests;
@@ -596,7 +600,7 @@ void ClientRecorder::take_memory(const ClientSpec& client, std::size_t bins,
                                  std::size_t bins_with_drain, Take& of_bins, Take& of_clients) {
   constexpr std::uint32_t kMaxClientsForFairness = 1'000'000;
   of_bins.room(result_.bins, bins, bins_with_drain);
-  // One more than the result has: for what happens in the drain.
+  // One more bin than the result has, for what happens in the drain.
   of_bins.few(result_.counts, span_->count_bins + 1);
   if (client.count > kMaxClientsForFairness) return;
   of_clients(by_client.counts(), client.count);

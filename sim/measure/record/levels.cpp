@@ -21,7 +21,7 @@ TwoLongs two_at(const std::int64_t* numbers) {
   return two;
 }
 
-/// Of whole numbers from 0 to 2^52 - 1: the last bits of a double from 2^52 on.
+/// Converts whole numbers from 0 to 2^52 - 1: they are the last bits of a double in [2^52, 2^53).
 TwoDoubles exactly(TwoLongs numbers) {
   constexpr double kBase = 0x1p52;
   constexpr std::int64_t kBaseBits = std::int64_t{1023 + 52} << 52;

@@ -17,8 +17,8 @@
 
 namespace retrysim::stats {
 
-/// The smallest of 1, 2 and 5 times a power of ten, in nanoseconds, of which at most 10,000 make up
-/// the run: times in a scenario tend to be multiples of it.
+/// The width of count bins: the smallest of 1, 2 and 5 times a power of ten, in nanoseconds, with
+/// at most 10,000 bins in the run. Times in a scenario tend to be multiples of it.
 inline Duration count_width(Duration run) {
   constexpr std::int64_t kMaxCountBins = 10'000;
   std::int64_t power = 1;
@@ -30,7 +30,7 @@ inline Duration count_width(Duration run) {
   }
 }
 
-/// By SLO: the longest latency of a good request; empty if no SLO has one.
+/// The longest latency of a good request for each SLO, ns; empty if no SLO limits the latency.
 inline std::vector<std::uint64_t> slow_limits_ns(const Scenario& scenario) {
   std::vector<std::uint64_t> limits;
   const bool some = std::ranges::any_of(
@@ -42,7 +42,7 @@ inline std::vector<std::uint64_t> slow_limits_ns(const Scenario& scenario) {
   return limits;
 }
 
-/// How many of them a run has.
+/// The number of count bins of a run.
 inline std::size_t count_bins(Duration run) {
   const std::int64_t width = count_width(run).count();
   return static_cast<std::size_t>(std::max<std::int64_t>((run.count() - 1) / width + 1, 1));
@@ -66,16 +66,17 @@ struct RunSpan {
     const Time begin = std::max(from, window_start), end = std::min(to, window_end);
     return end > begin ? static_cast<double>((end - begin).count()) : 0;
   }
-  /// Later ones share the last bin, which is not part of the result.
+  /// The count bin of a time. Times after the end share one more bin, which is not part of the
+  /// result.
   std::size_t count_bin_of(Time t) const {
     return std::min(static_cast<std::size_t>(t.count() / count_width.count()), count_bins);
   }
 
   Time window_start, window_end;
-  Duration interval;     ///< of the time series
+  Duration interval;     ///< bin width of the time series
   Duration count_width;  ///< see RunResult::count_width
   std::size_t count_bins;
-  /// By SLO: the longest latency in ns of a good request; empty if they have none.
+  /// The longest latency of a good request for each SLO, ns; empty if no SLO limits the latency.
   std::vector<std::uint64_t> slow_above_ns;
 };
 
@@ -104,7 +105,7 @@ class Level {
 
  private:
   std::int64_t level_ = 0;
-  WideNanoseconds shift_ = 0;   // the falls less the rises, each at its time
+  WideNanoseconds shift_ = 0;   // sum of the times of falls, minus those of rises
   WideNanoseconds before_ = 0;  // the integral up to the last fold
 };
 
@@ -113,16 +114,16 @@ class Level {
 class StationLog {
  public:
   struct Levels {
-    std::int64_t busy = 0;       ///< servers
+    std::int64_t busy = 0;       ///< busy servers
     std::int64_t in_system = 0;  ///< attempts waiting and in service
   };
-  /// Time integrals in nanoseconds: of the levels, of the square of `in_system`, and of whether all
-  /// servers are busy.
+  /// Time integrals in nanoseconds: of the levels, of the square of `in_system`, and of the
+  /// indicator that all servers are busy.
   struct Integrals {
     double busy = 0, in_system = 0, in_system_squared = 0, all_busy = 0;
   };
 
-  /// Levels from `since` on, which is not before that of the levels noted last.
+  /// Notes the levels from `since` on, which must not be earlier than the last noted time.
   void note(Time since, Levels levels) {
     if (last_ == kBlock) integrate();
     ++last_;
@@ -132,19 +133,19 @@ class StationLog {
   }
   Levels now() const { return {busy_[last_], in_system_[last_]}; }
 
-  /// From the levels noted last on, this many busy servers are all of them.
+  /// Sets the number of servers that counts as all busy, from the last noted levels on.
   void set_servers(std::int64_t servers) {
     integrate();
     servers_ = static_cast<double>(servers);
   }
 
-  /// The integrals up to `end`; those of the next segment begin there.
+  /// Returns the integrals up to `end`; the next segment begins there.
   Integrals fold(Time end);
 
  private:
   static constexpr std::size_t kBlock = 64;
 
-  /// Up to the levels noted last, which are then the first.
+  /// Integrates up to the levels noted last, which become the first of the next block.
   void integrate();
   /// Integrates two at a time, in any order; false if a sum is so large that the order matters.
   bool integrate_whole_numbers();
@@ -153,7 +154,7 @@ class StationLog {
   std::size_t last_ = 0;
   double servers_ = 0;
   Integrals sums_;
-  // Up to last_; there is one more, so that two can always be taken.
+  // Levels noted up to `last_`; one spare element lets loops take two at a time.
   alignas(16) std::array<std::int64_t, kBlock + 2> since_{};
   alignas(16) std::array<std::int64_t, kBlock + 2> busy_{}, in_system_{};
 };

@@ -20,13 +20,14 @@ namespace retrysim::stats {
 
 namespace {
 
-/// Beyond 2^53 ns in all, the difference of two sums is a few ns off.
+/// The difference of two sums; above 2^53 ns it is a few ns off, so tiny growth counts as 0.
 double growth(double before, double after) {
   const double d = after - before;
   return d > after * 1e-14 ? d : 0;
 }
 
-/// Field by field: counts, and integrals of levels if `integrals` are asked for.
+/// The difference of two flows, field by field: counts, and integrals of levels if `integrals` is
+/// true.
 template <class Flow>
 Flow between(const Flow& before, const Flow& after, bool integrals) {
   const auto grown = [&](auto& d, const auto& from, const auto& to) {
@@ -61,11 +62,11 @@ ServiceFlow flow_between(const ServiceFlow& before, const ServiceFlow& after) {
 
 namespace {
 
-/// Cuts behind the last disturbance until its distance has doubled.
+/// Cuts after the last disturbance while the distance from it doubles.
 constexpr std::int64_t kCutsPerDoubling = 16;
 
-/// Where recoveries may end: edges of count bins behind the last disturbance and before the end of
-/// the window.
+/// The times at which recoveries may end: edges of count bins after the last disturbance and before
+/// the end of the window.
 std::vector<Time> recovery_cuts(const Scenario& scenario) {
   std::vector<Time> cuts;
   const auto last = end_of_disturbances(scenario, std::nullopt);
@@ -83,7 +84,7 @@ std::vector<Time> recovery_cuts(const Scenario& scenario) {
   }
 }
 
-/// From the start of the window to its end.
+/// All cuts, from the start of the window to its end.
 std::vector<Time> cuts_of(const Scenario& scenario, std::span<const Phase> phases,
                           std::vector<Time> cuts) {
   if (phases.empty() && scenario.slos.empty()) return {};
@@ -118,8 +119,8 @@ void LateRequests::ended(Time submitted, Outcome outcome, std::uint32_t attempts
     requests.unsent += attempts == 0;
   };
   made(all_);
-  // The last cut ends the window: what is made behind it belongs to no phase, as what is made
-  // before the first one.
+  // The last cut ends the window: requests made after it belong to no phase, like those made before
+  // the first cut.
   const auto after = std::upper_bound(cuts_.begin(), cuts_.end(), submitted);
   if (after == cuts_.begin() || after == cuts_.end()) return;
   if (stretches_.empty()) stretches_.resize(cuts_.size() - 1);
@@ -205,7 +206,7 @@ void PhaseLog::note_late(std::size_t group, std::vector<LateRequests::OfStretch>
 }
 
 void PhaseLog::cut() {
-  // What came before the first one is no part of any phase.
+  // What came before the first cut is not part of any phase.
   if (cut_++ == 0) return;
   stretches_.push_back(std::exchange(running_, {}));
   running_.groups.resize(group_totals_.size());
@@ -221,7 +222,7 @@ std::size_t PhaseLog::cut_of_recovery(const Scenario& scenario, const RunResult&
                                       std::optional<std::size_t> group) const {
   const auto recovery = final_recovery(scenario, run, group);
   if (!recovery || !recovery->seconds) return cuts_.size() - 1;
-  // Of faults elsewhere, which this group does not wait for, the last one may outlast the window.
+  // Faults elsewhere, for which this group does not wait, may outlast the window.
   const Time end = std::min(*end_of_disturbances(scenario, std::nullopt), run.window_end);
   // Recoveries end on edges of count bins, but for the rounding of seconds.
   const double rounding_s = run.count_width.in_seconds() / 2;
@@ -319,7 +320,7 @@ SloCounts PhaseLog::count_slo(const Scenario& scenario, const RunResult& run,
     for (const std::size_t g : groups) {
       std::size_t last = is_last ? cuts_.size() - 1 : cut_at(events[e + 1].start);
       if (is_last && disturbed) {
-        // As the phases of all together, or those of the groups that it names.
+        // The recovery of all groups together, or of each group that the SLO names.
         const auto of = scenario.slos[slo].clients.empty() ? std::nullopt : std::optional(g);
         const auto recovery = final_recovery(scenario, run, of);
         event.over = event.over && !(recovery && !recovery->seconds);
@@ -365,16 +366,17 @@ PhaseLog::Memory PhaseLog::memory(const Scenario& scenario, std::span<const doub
   const std::vector<Phase> phases = phases_of(scenario);
   Memory memory;
   if (phases.empty() && scenario.slos.empty()) return memory;
-  constexpr double kMaxBuckets = 10 * Histogram::kSubBuckets;  // some powers of two
+  constexpr double kMaxBuckets = 10 * Histogram::kSubBuckets;  // buckets of ten powers of two
   const auto stretches =
       static_cast<double>(cuts_of(scenario, phases, recovery_cuts(scenario)).size() - 1);
   double bytes = 0;
   for (const double all : requests) {
-    // Of a single attempt, of several, and failed.
+    // Requests of a single attempt, of several attempts, and failed requests.
     constexpr std::size_t kParts = 3;
     constexpr std::size_t kFixed =
         sizeof(OfGroup) + kParts * sizeof(RequestLatencies::Part) + sizeof(LateRequests::OfStretch);
-    // Many requests of a stretch share a bucket; there is one in time and one late.
+    // Many requests of a stretch share a bucket; there is one histogram for requests that end in
+    // their stretch, and one for late requests.
     const double buckets = 2 * std::min(all / stretches + 1, kMaxBuckets);
     bytes += stretches * (kFixed + buckets * SparseHistogram::kBytesOfBucket);
     bytes += LateRequests::kMaxNoted * sizeof(std::uint64_t) * 3;

@@ -26,25 +26,26 @@
 
 namespace retrysim::stats {
 
-/// The counts; integrals of levels stay zero.
+/// The difference of the counts; integrals of levels stay zero.
 ClientFlow counts_between(const ClientFlow& before, const ClientFlow& after);
 
-/// Counts and integrals; `queue_max`, which is not a sum, stays zero. An integral that did not grow
-/// by more than the rounding of sums has not grown.
+/// The difference of counts and integrals; `queue_max`, which is not a sum, stays zero. Growth of
+/// an integral within the rounding error of sums counts as 0.
 ServiceFlow flow_between(const ServiceFlow& before, const ServiceFlow& after);
 
 /// The requests of the cohort of one client group that end in another stretch than the one they
 /// were made in.
 class LateRequests {
  public:
-  /// `cuts` must outlive it.
+  /// Sets the borders of stretches; `cuts` must outlive this object.
   void set_cuts(std::span<const Time> cuts) { cuts_ = cuts; }
-  /// Successful requests that take longer than each of these are counted. They must outlive it.
+  /// For each of these limits, successful requests that take longer are counted. The limits must
+  /// outlive this object.
   void set_limits(std::span<const std::uint64_t> limits_ns) { limits_ns_ = limits_ns; }
 
-  /// One that was made before the running stretch began.
+  /// A request has ended that was made before the running stretch began.
   void ended(Time submitted, Outcome outcome, std::uint32_t attempts, Duration latency);
-  /// All of them.
+  /// The sum over all late requests.
   const PhaseRequests& all() const { return all_; }
 
   /// The requests made in one stretch.
@@ -52,12 +53,13 @@ class LateRequests {
     PhaseRequests requests;
     SparseHistogram ok, failed;  ///< latencies
     WideNanoseconds ok_ns = 0, failed_ns = 0;
-    std::vector<std::uint64_t> slow;  ///< successful ones, by limit; empty: none
+    /// Slow successful requests, by limit; empty if there are none.
+    std::vector<std::uint64_t> slow;
   };
-  /// By stretch; empty if there are none.
+  /// Returns the late requests by stretch; empty if there are no stretches.
   std::vector<OfStretch> take();
 
-  /// Bytes for the most that is noted down before it is added up.
+  /// How many requests are noted before they are added up.
   static constexpr std::size_t kMaxNoted = 4096;
 
  private:
@@ -77,11 +79,11 @@ class LateRequests {
 
 /// The totals of a client group since the start of the run.
 struct GroupTotals {
-  PhaseRequests ended;  ///< in the stretch in which they were made
+  PhaseRequests ended;  ///< requests that ended in the stretch in which they were made
   ClientFlow told;      ///< counts only
   std::uint64_t rejected = 0;
-  /// Requests waiting for a send token, for a connection and in backoff, attempts in flight, open
-  /// circuit breakers.
+  /// Time integrals of the levels: requests waiting for a send token, for a connection and in
+  /// backoff, attempts in flight, open circuit breakers.
   std::array<WideNanoseconds, 5> levels_ns{};
 };
 
@@ -89,32 +91,32 @@ class PhaseLog {
  public:
   explicit PhaseLog(const Scenario& scenario);
 
-  /// Bytes that the log may take until the run is over, and that phases take in the result.
+  /// Bytes that the log may take during the run, and that phases take in the result.
   struct Memory {
     std::uint64_t log = 0, result = 0;
   };
-  /// `requests`: of each client group over the run.
+  /// The memory for a scenario; `requests`: expected number of each client group over the run.
   static Memory memory(const Scenario& scenario, std::span<const double> requests);
 
-  /// When the next stretch begins or ends; `Time::max()` if there is none any more.
+  /// When the next stretch begins or ends; `Time::max()` if no more follows.
   Time next() const { return cut_ < cuts_.size() ? cuts_[cut_] : Time::max(); }
 
-  // At `next()`: what there was of each group and service from the start of the run on, what of
-  // each group since the last cut, and finally that this is all.
+  // To be called at `next()`: the totals of each group and service since the start of the run, with
+  // each group's latencies since the last cut; then the end of the cut.
   void note_group(std::size_t group, const GroupTotals& totals, RequestLatencies latencies);
   void note_service(std::size_t service, const ServiceFlow& totals);
   void cut();
 
-  /// From the start of the window to its end; none if there are neither phases nor SLOs.
+  /// The cuts from the start of the window to its end; empty if there are neither phases nor SLOs.
   std::span<const Time> cuts() const { return cuts_; }
-  /// When the window is over: requests of a group that ended after their stretch.
+  /// To be called after the window: the requests of a group that ended after their stretch.
   void note_late(std::size_t group, std::vector<LateRequests::OfStretch> late);
 
-  /// Fills in the phases and the counts of SLOs of a result that is complete but for them.
+  /// Fills in the phases and the SLO counts of a result that is complete otherwise.
   void divide(const Scenario& scenario, RunResult& run) const;
 
  private:
-  // Between two cuts.
+  // What is counted between two cuts.
   struct OfGroup {
     PhaseRequests made;
     ClientFlow flow;
@@ -126,7 +128,7 @@ class PhaseLog {
     std::vector<ServiceFlow> services;
   };
   struct Range {
-    std::size_t first = 0, last = 0;  // stretches
+    std::size_t first = 0, last = 0;  // indices of the first and last stretch
   };
 
   std::size_t cut_at(Time t) const;
@@ -141,9 +143,9 @@ class PhaseLog {
   SloCounts count_slo(const Scenario& scenario, const RunResult& run, std::size_t slo) const;
 
   std::vector<Phase> phases_;
-  std::vector<Time> recovery_cuts_;  // those with which a recovery may end
-  std::vector<Time> cuts_;           // from the start of the window to its end; none without phases
-  std::size_t cut_ = 0;              // the next one
+  std::vector<Time> recovery_cuts_;  // cuts at which a recovery may end
+  std::vector<Time> cuts_;  // from the start of the window to its end; empty without phases
+  std::size_t cut_ = 0;     // index of the next cut
   Stretch running_;
   std::vector<GroupTotals> group_totals_;    // at the last cut
   std::vector<ServiceFlow> service_totals_;  // at the last cut

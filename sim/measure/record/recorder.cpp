@@ -29,7 +29,7 @@ std::vector<ServiceRecorder> service_recorders(const Scenario& scenario, const R
   return all;
 }
 
-/// Whether a group asks a service that may succeed although one of its calls has failed.
+/// For each group, whether it uses a service that may succeed although one of its calls failed.
 std::vector<bool> groups_that_may_be_degraded(const Scenario& scenario) {
   std::vector<bool> services(scenario.services.size()), groups(scenario.clients.size());
   for (const CallSpec& call : scenario.calls) {
@@ -65,7 +65,7 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
   choose_boundary();
 }
 
-// There will be no fewer bins than those of the duration; the drain may add some.
+// A run has at least the bins of its duration; the drain may add some.
 template <class Take>
 void Recorder::take_memory(const Scenario& scenario, std::vector<ClientRecorder>& clients,
                            std::vector<ServiceRecorder>& services, std::vector<ClientBin>& all_bins,
@@ -99,7 +99,7 @@ void Recorder::choose_boundary() {
   next_boundary_ = std::min(next_edge_, count_bin_end_);
 }
 
-// Nearly always a count bin ends, and often nothing was counted in it.
+// The usual case: only a count bin ends, and nothing was counted in it.
 void Recorder::cross_boundaries(Time now) {
   if (now >= next_edge_ || has_counts()) return close_bins(now);
   enter_count_bin(now);
@@ -188,7 +188,7 @@ void Recorder::close_bin() {
   bin_end_ = bin_end_ + span_.interval;
 }
 
-// Whether there is something to be noted for the running count bin.
+// Whether anything was counted in the running count bin.
 inline bool Recorder::has_counts() const {
   for (const ClientRecorder& client : clients_) {
     if (client.has_counts()) return true;
@@ -200,7 +200,7 @@ inline bool Recorder::has_counts() const {
 }
 
 inline void Recorder::enter_count_bin(Time now) {
-  // Where events are dense it is the next one, and there is nothing to divide.
+  // With dense events it is the next bin, and no division is needed.
   const std::int64_t width = span_.count_width.count();
   std::size_t next = count_bin_ + 1;
   std::int64_t end = count_bin_end_.count() + width;

@@ -32,8 +32,7 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// The memory of what is kept bin by bin and client by client: while the run lasts, and then in
-  /// its result.
+  /// Bytes of what is kept for each bin and each client, during the run and in its result.
   struct Memory {
     std::uint64_t bins = 0, clients = 0;
   };
@@ -44,12 +43,12 @@ class Recorder {
     if (now >= next_boundary_) cross_boundaries(now);
   }
 
-  /// The recorders of one group and of one service; they stay where they are.
+  /// The recorders of one group and of one service; the references stay valid.
   ClientRecorder& client(std::size_t group) { return clients_[group]; }
   ServiceRecorder& service(std::size_t service) { return services_[service]; }
 
-  /// Ends the run, whose last event was at `end`. Requests still open have been told to `ended` as
-  /// unfinished.
+  /// Ends the run, whose last event was at `end`. Requests that are still open must have been
+  /// reported to `ended` as unfinished.
   RunResult finish(Time end);
 
  private:
@@ -76,10 +75,12 @@ class Recorder {
   std::vector<ClientRecorder> clients_;
   std::vector<ServiceRecorder> services_;
   std::vector<ClientBin> all_bins_;
-  BinTotals all_latency_;  // of the bin that is being closed, if there are several users
-  std::size_t users_ = 0;  // groups that are not a service's own
+  // Latencies of all groups in the bin being closed, if `users_` is above 1.
+  BinTotals all_latency_;
+  std::size_t users_ = 0;  // client groups that are not calls of a service
   PhaseLog phases_;
-  // The next edge of all, the next that is not that of a count bin, and where these ended last.
+  // The next edge of any kind, the next edge other than a count bin's, and the last ends of
+  // segment, bin and count bin.
   Time next_boundary_, next_edge_, segment_start_, bin_end_, count_bin_end_;
   std::size_t count_bin_ = 0;
   std::uint32_t replication_;

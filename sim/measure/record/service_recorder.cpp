@@ -103,14 +103,14 @@ void ServiceRecorder::fold_segment(Time end) {
 
 void ServiceRecorder::close_bin() { result_.bins.push_back(std::exchange(row_, {})); }
 
-// Nothing happens in all but the first of the bins.
+// Notes the queue of the bins that were left; nothing happened in all but the first.
 void ServiceRecorder::note_queue(std::size_t bin, std::size_t next) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
   const auto queued = static_cast<std::uint32_t>(std::min(queued_, kMost));
   for (std::size_t i = bin + 1; i <= next; ++i) result_.queued[i] = queued;
 }
 
-// The levels stay as they are: what is added up elsewhere must not depend on who asks.
+// Works on a copy of the log: rounded sums must not depend on when totals are read.
 ServiceFlow ServiceRecorder::totals(Time now) const {
   StationLog log = log_;
   ServiceFlow flow = flow_;
@@ -122,7 +122,8 @@ ServiceFlow ServiceRecorder::totals(Time now) const {
 }
 
 ServiceResult ServiceRecorder::finish() {
-  // Work that began before the window counts whole, and then may be more than was done in it.
+  // Work that began before the window counts in full, so the sum is limited to what was done in the
+  // window.
   const double busy_ns = result_.window.busy_ns;
   result_.wasted_full_ns = std::min(result_.wasted_full_ns, busy_ns);
   result_.wasted_after_give_up_ns = std::min(result_.wasted_after_give_up_ns, busy_ns);

@@ -21,8 +21,8 @@
 
 namespace retrysim::stats {
 
-/// The numbers of busy servers, of attempts at a service and, of those, in the queue, and of
-/// working servers from `now` on.
+/// Levels of a service from `now` on: busy servers, attempts at the service, the part of these in
+/// the queue, and working servers.
 struct LevelsOfService {
   std::int64_t busy = 0;
   std::uint64_t in_system = 0, queued = 0;
@@ -30,8 +30,8 @@ struct LevelsOfService {
   Time now;
 };
 
-/// Levels of a service at one instant: busy servers, attempts there and, of those, in the queue,
-/// and working servers.
+/// Levels of a service at one instant: busy servers, attempts there, the part of these in the
+/// queue, and working servers.
 struct StationLevels {
   std::int64_t busy = 0, in_system = 0, queued = 0, working = 0;
 
@@ -57,19 +57,19 @@ class InstanceLog {
     one.levels = levels;
     if (in_window(now)) raise_maximum(one);
   }
-  /// For which share of the balancers that know it it is out of rotation from `now` on, and for
-  /// which because of its answers.
+  /// The share of the balancers that know the instance for which it is out of rotation from `now`
+  /// on, and the share that ejected it because of its answers.
   void out_of_rotation(std::size_t instance, double out, double ejected, Time now) {
     integrate(all_[instance], now);
     all_[instance].out = out;
     all_[instance].ejected = ejected;
   }
-  /// A balancer takes it out because of its answers.
+  /// A balancer ejects an instance because of its answers.
   void ejected(std::size_t instance, Time now) {
     all_[instance].result.ejections += in_window(now);
   }
 
-  /// The totals, when the run is over.
+  /// Returns the totals of an instance when the run is over.
   InstanceResult close(std::size_t instance) {
     integrate(all_[instance], window_end_);
     return all_[instance].result;
@@ -100,7 +100,7 @@ class InstanceLog {
     one.result.queue_ns += ns * static_cast<double>(one.levels.queued);
     one.result.out_ns += ns * one.out;
     one.result.ejected_ns += ns * one.ejected;
-    raise_maximum(one);  // those that the window begins with
+    raise_maximum(one);  // the levels at the start of the window
   }
 
   Time window_start_, window_end_;
@@ -112,19 +112,19 @@ class alignas(64) ServiceRecorder {
  public:
   /// `span` must outlive the recorder.
   ServiceRecorder(const ServiceSpec& spec, const RunSpan& span);
-  /// Takes what is kept bin by bin, or counts its bytes.
+  /// Allocates what is kept for each bin, or only counts its bytes.
   template <class Take>
   void take_memory(std::size_t bins, std::size_t bins_with_drain, Take& of_bins) {
     of_bins.room(result_.bins, bins, bins_with_drain);
     of_bins(result_.queued, span_->count_bins + 1);
   }
 
-  // Attempts; the client groups that send them are told as well.
+  // Events of attempts, which are reported to the client groups that send them, too.
   void arrived() { ++flow_.arrivals; }
   void admitted() { ++flow_.admitted; }
   void rejected() { ++flow_.rejected; }
   void throttled() { ++flow_.throttled; }
-  /// An attempt meets an adaptive limit on concurrency; the largest number: there is none now.
+  /// An attempt meets an adaptive limit on concurrency; the largest number: no limit at present.
   void met_limit(std::int64_t limit, bool refused) {
     if (!in_window_) return;
     ++result_.limit.arrivals;
@@ -143,11 +143,11 @@ class alignas(64) ServiceRecorder {
 
   /// Server time [from, to) went to an attempt whose client had given up.
   void add_wasted_work(Time from, Time to);
-  /// From `now` on this many servers work for attempts whose clients have given up: told of
-  /// services where these do not change by one server at a time.
+  /// From `now` on this many servers work for attempts whose clients have given up; used for
+  /// services where that number does not change by one at a time.
   void wasting_servers(double servers, Time now);
-  /// No client waited for the answer that the service had at `finished`, after `server_ns` of
-  /// server time. `executed`: it ended an attempt; otherwise another call was to follow.
+  /// An answer ready at `finished`, after `server_ns` of server time, for which no client waited.
+  /// `executed`: it ended an attempt; otherwise another call was to follow.
   void answer_unused(double server_ns, Time finished, bool executed);
 
   void levels(const LevelsOfService& now) {
@@ -160,7 +160,7 @@ class alignas(64) ServiceRecorder {
     }
     if (now.busy > quiet_busy_) find_extra(now.busy, now.now);
   }
-  /// The levels it has been told, to be compared with the actual ones.
+  /// The current levels according to the recorder, to be compared with the actual ones.
   StationLevels levels() const;
 
   // The edges of the run, in the order of time.
@@ -176,37 +176,36 @@ class alignas(64) ServiceRecorder {
   }
   /// The totals from the start of the run to `now`, except `queue_max`.
   ServiceFlow totals(Time now) const;
-  /// The run is over, and all edges have been told.
+  /// Returns the result when the run is over and all edges have been reported.
   ServiceResult finish();
 
  private:
   [[gnu::noinline]] void note_queue(std::size_t bin, std::size_t next);
   void set_servers(std::int64_t working, Time now);
-  /// Since they were integrated last.
+  /// Server time since the last integration, ns.
   double servers_ns_until(Time now) const;
   void integrate_servers(Time now);
-  /// From `now` on there are this many servers beyond the nominal ones: that work, or that finish
-  /// their attempts.
+  /// From `now` on this many servers beyond the nominal number work, or finish their attempts.
   void note_extra(std::int64_t servers, Time now);
   void find_extra(std::int64_t busy, Time now);
   double extra_ns_until(Time now) const;
 
-  ServiceFlow flow_;  // of the running segment
+  ServiceFlow flow_;  // counts of the running segment
   std::uint64_t queued_ = 0, queue_max_ = 0;
   std::int64_t working_ = 0;
   StationLog log_;
   const RunSpan* span_;
   bool in_window_ = false;
-  bool has_queue_;  // processor sharing has none
+  bool has_queue_;  // false for processor sharing
   Time servers_since_;
   double servers_ns_ = 0;
   std::int64_t nominal_, extra_ = 0;
-  std::int64_t quiet_busy_ = -1;  // this many may be busy without being more than nominal
+  std::int64_t quiet_busy_ = -1;  // up to this many busy servers are not above nominal
   Time extra_since_;
   double extra_ns_ = 0;
   Time wasted_since_;
-  double wasted_servers_ = 0;  // they work for clients that have given up
-  ServiceFlow row_, before_;   // of the running bin; of all earlier segments
+  double wasted_servers_ = 0;  // servers that work for clients that have given up
+  ServiceFlow row_, before_;   // sums of the running bin; of all earlier segments
   ServiceResult result_;
 };
 

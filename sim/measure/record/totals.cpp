@@ -21,7 +21,7 @@ namespace {
 
 /// Adds durations to `totals`, and to the bin if there is one, as long as they lie between `low`
 /// and `low + range`: within the extremes of the histograms, where nothing needs to be looked at.
-/// Returns how many.
+/// Returns how many were added.
 template <class... Bin>
 std::size_t add_plain(std::span<const std::uint64_t> durations_ns, std::uint64_t low,
                       std::uint64_t range, DurationTotals& totals, Bin&... bin) {
@@ -47,10 +47,10 @@ std::size_t add_plain(std::span<const std::uint64_t> durations_ns, std::uint64_t
   return added;
 }
 
-/// `bin`: none or one.
+/// Adds durations to `totals`, and to the bin if there is one (`bin`: none or one).
 template <class... Bin>
 void add_all(std::span<const std::uint64_t> durations_ns, DurationTotals& totals, Bin&... bin) {
-  // Sums of a block of such durations fit in 64 and 128 bits.
+  // Sums and sums of squares of a block of such durations fit in 64 and 128 bits.
   static_assert(Histogram::kPlainBits == 53);
   constexpr std::size_t kMost = 1024;
   while (!durations_ns.empty()) {
@@ -151,8 +151,8 @@ RequestLatencies DurationBooks::take_latencies() {
 DurationTotals DurationBooks::totals(Heading heading) {
   add_all_noted();
   DurationTotals sum;
-  // Those of many headings first: they are of single attempts, the shortest. Histograms grow
-  // upwards without moving what they have.
+  // Sets of many headings first: their durations are of single attempts, the shortest. Histograms
+  // grow upwards without moving what they have.
   for (std::size_t set = kSets; set-- > 0;) {
     if ((set & heading) == 0 || by_set_[set] == nullptr) continue;
     sum.merge(by_set_[set]->totals);
@@ -278,7 +278,7 @@ void LogLinearHistogram<kBits>::merge(const LogLinearHistogram& other) {
     first_ = other.first_;
   } else if (!other.counts_.empty()) {
     const std::size_t end = other.first_ + other.counts_.size();
-    // Sums do not grow any more: no room for that.
+    // Sums do not grow any more, so no spare capacity is reserved.
     counts_.reserve(std::max(first_ + counts_.size(), end) - std::min(first_, other.first_));
     cover(other.first_ >> kBits, (end - 1) >> kBits);
     const auto own = counts_.begin() + static_cast<std::ptrdiff_t>(other.first_ - first_);
@@ -434,8 +434,7 @@ void SparseHistogram::add(std::span<std::uint64_t> values) {
   std::sort(values.begin(), values.end());
   smallest_ = std::min(smallest_, values.front());
   largest_ = std::max(largest_, values.back());
-  // Buckets are in the order of their values; those that are there already come again only where a
-  // count would not fit.
+  // Buckets are sorted by value; a value has two buckets only if one count would not fit.
   std::vector<Bucket> merged;
   auto old = counts_.begin();
   const auto put = [&](Bucket more) {

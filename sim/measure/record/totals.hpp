@@ -22,10 +22,10 @@ namespace retrysim::stats {
 
 // --- Histograms ----------------------------------------------------------------------------------
 
-// A histogram of few values, which takes no more memory than they do. LogLinearHistogram itself is
-// declared in retrysim/simulation.hpp.
+// SparseHistogram holds few values in little memory. LogLinearHistogram is declared in
+// retrysim/simulation.hpp.
 
-/// The buckets of a histogram that are not empty.
+/// A histogram that keeps only its buckets that are not empty.
 class SparseHistogram {
  public:
   static constexpr std::size_t kBytesOfBucket = 8;
@@ -33,14 +33,15 @@ class SparseHistogram {
   SparseHistogram() = default;
   explicit SparseHistogram(const Histogram& histogram);
 
-  /// Adds the values, in any order, which come back sorted.
+  /// Adds values in any order; `values` is sorted in place.
   void add(std::span<std::uint64_t> values);
 
-  /// All of them together.
+  /// The sum of several histograms.
   static Histogram sum(std::span<const SparseHistogram* const> parts);
 
  private:
-  using Bucket = std::pair<std::uint32_t, std::uint32_t>;  // which one, and its number of values
+  // Index of the bucket, and its number of values.
+  using Bucket = std::pair<std::uint32_t, std::uint32_t>;
 
   static_assert(sizeof(Bucket) == kBytesOfBucket);
 
@@ -79,14 +80,14 @@ struct BinTotals {
     histogram.clear();
     sum_ns = 0;
   }
-  /// Fills in the latencies of the row.
+  /// Fills in the latencies of a bin's row.
   void describe(ClientBin& row) const;
 };
 
-/// Adds a block of durations to either; `bin` may be null.
+/// Adds a block of durations to `totals` and to `bin`, which may be null.
 void add_block(std::span<const std::uint64_t> durations_ns, DurationTotals& totals, BinTotals* bin);
 
-/// Adds to a bin only.
+/// Adds a block of durations to a bin only.
 void add_block(std::span<const std::uint64_t> durations_ns, BinTotals& bin);
 
 // --- Booking -------------------------------------------------------------------------------------
@@ -100,13 +101,14 @@ void add_block(std::span<const std::uint64_t> durations_ns, BinTotals& bin);
 void count_slow(std::span<const std::uint64_t> latencies_ns, std::span<const std::uint64_t> limits,
                 std::vector<std::uint64_t>& slow);
 
-/// Latencies of requests, in parts of one or the other end.
+/// Latencies of requests, in parts by whether they ended with success.
 struct RequestLatencies {
   struct Part {
-    bool ok = false;  ///< of requests that ended with success
+    bool ok = false;  ///< whether the requests ended with success
     SparseHistogram histogram;
     WideNanoseconds sum_ns = 0;
-    std::vector<std::uint64_t> slow = {};  ///< by limit, of successful ones; empty: none
+    /// Successful requests above each limit; empty if there are no limits.
+    std::vector<std::uint64_t> slow = {};
   };
   std::vector<Part> parts;
 };
@@ -115,21 +117,21 @@ class DurationBooks {
  public:
   /// The headings; any of them together is a set of headings.
   enum Heading : std::uint8_t {
-    kBin = 1,              ///< of requests, those of the cohort or not, in the running bin
-    kLatency = 2,          ///< of requests
-    kLatencyOk = 4,        ///< of successful requests
-    kAttemptLatency = 8,   ///< of attempts, for their clients
-    kServiceLatency = 16,  ///< of attempts, from arrival to the end of service
-    kSameStretch = 32,     ///< of requests that were made after the last call of `take_latencies`
+    kBin = 1,              ///< latencies in the running bin, of requests in the cohort or not
+    kLatency = 2,          ///< latencies of requests
+    kLatencyOk = 4,        ///< latencies of successful requests
+    kAttemptLatency = 8,   ///< latencies of attempts as their clients see them
+    kServiceLatency = 16,  ///< times of attempts from arrival to the end of service
+    kSameStretch = 32,     ///< latencies of requests made after the last call of `take_latencies`
   };
 
-  /// Successful requests are counted that take longer than each of these (`RequestLatencies`).
-  /// They must outlive the books.
+  /// For each of these limits, successful requests that take longer are counted
+  /// (`RequestLatencies`). The limits must outlive this object.
   void set_limits(std::span<const std::uint64_t> limits_ns) { limits_ns_ = limits_ns; }
 
   /// Books a duration, which is not negative, under each of `headings`.
   [[gnu::always_inline]] void add(unsigned headings, Duration duration) {
-    // Nearly all attempts turned away at once take no time, and hardly any others do.
+    // Durations of 0 are nearly all of attempts turned away at once, and are counted apart.
     if (duration == Duration::zero()) {
       ++log_of(headings).zeros;
       return;
@@ -148,21 +150,21 @@ class DurationBooks {
   /// call, or in all.
   RequestLatencies take_latencies();
 
-  /// All that was booked under a heading, other than kBin.
+  /// All durations booked under a heading other than kBin.
   DurationTotals totals(Heading heading);
 
  private:
   static constexpr std::size_t kSets = 64;
 
-  // What was booked under a set of headings: the first `count` of `noted`, none of which is zero,
-  // and that many zeros are not in the totals yet.
+  // Durations booked under one set of headings. Not yet in the totals: the first `count` elements
+  // of `noted`, all above zero, and `zeros` durations of zero.
   struct Log {
     std::size_t count = 0;
     std::uint64_t zeros = 0;
     std::array<std::uint64_t, 64> noted;
-    DurationTotals totals;  // since the last call of `take_latencies`
+    DurationTotals totals;  // totals since the last call of `take_latencies`
     DurationTotals before;
-    std::vector<std::uint64_t> slow;  // since the same call, by limit
+    std::vector<std::uint64_t> slow;  // slow requests since that call, by limit
   };
 
   /// Books the pending duration.
@@ -182,10 +184,10 @@ class DurationBooks {
   void add_all_noted();
 
   Duration pending_;
-  unsigned pending_headings_ = 0;  // of the last duration that was not zero; 0: none
+  unsigned pending_headings_ = 0;  // headings of the pending duration; 0: no duration is pending
   BinTotals bin_;
   std::span<const std::uint64_t> limits_ns_;
-  std::array<std::unique_ptr<Log>, kSets> by_set_;  // null: nothing was booked
+  std::array<std::unique_ptr<Log>, kSets> by_set_;  // null: nothing booked under the set
 };
 
 // --- Adding up -----------------------------------------------------------------------------------
@@ -204,7 +206,7 @@ concept HasFields = requires(T& of) {
 template <HasFields T>
 void add_fields(T& into, const T& from);
 
-/// One field of `add_fields`.
+/// Adds one field for `add_fields`.
 template <typename T>
 void add_field(T& into, const T& from) {
   if constexpr (requires { into.merge(from); }) {
