@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kRequestsInBin = 100;
 constexpr double kMaxBins = 2000;
-constexpr std::size_t kParts = 10;  // of a bin
+constexpr std::size_t kParts = 10;  // parts of a bin
 constexpr std::size_t kMinBins = 5;
 constexpr std::size_t kBatches = 20;
 
@@ -33,7 +33,7 @@ double nice_width(double least_s) {
   return 10 * power;
 }
 
-/// Numbers of requests in `count` intervals of that width.
+/// Numbers of requests in `count` intervals of width `width_ns`.
 std::vector<double> counts(std::span<const std::int64_t> times_ns, double width_ns,
                            std::size_t count) {
   std::vector<double> in(count, 0);
@@ -58,7 +58,8 @@ double sum_of(std::span<const double> values) {
   return sum;
 }
 
-// The numbers in long stretches vary as much as they do, whatever the process is.
+// Standard error of the rate from the variation between batches of bins, valid for any arrival
+// process.
 double error_of_rate(std::span<const double> bins, double rate, double span_s) {
   const double poisson = std::sqrt(rate / span_s);
   if (bins.size() < 2 * kBatches) return poisson;
@@ -72,7 +73,7 @@ double error_of_rate(std::span<const double> bins, double rate, double span_s) {
   return std::max(poisson, mean == 0 ? 0 : rate * deviation / mean);
 }
 
-/// Peak, trough and the rate with its interval.
+/// Fills in peak, trough and the rate with its interval.
 void describe_rates(FittedArrivals& fit, std::span<const double> in_bin, double rate) {
   fit.peak = *std::ranges::max_element(fit.rates);
   fit.trough = *std::ranges::min_element(fit.rates);
@@ -131,7 +132,8 @@ FittedArrivals fit_arrivals(std::span<const std::int64_t> times_ns, std::int64_t
   double products = 0;
   std::size_t pairs = 0;
   for (std::size_t b = 0; b < bins; ++b) {
-    constexpr double kFewest = 5.0 * kParts;  // for the distribution of chi squared to hold
+    // Requests per bin, for the chi-squared approximation to hold.
+    constexpr double kFewest = 5.0 * kParts;
     if (in_bin[b] < kFewest) continue;
     const double expected = in_bin[b] / static_cast<double>(kParts);
     for (std::size_t i = 0; i < kParts; ++i) {

@@ -22,7 +22,7 @@ inline constexpr double kCertainty = 0.95;
 /// `low` and `high` bound what chance alone would give (at `kChance` on either side).
 struct Dispersion {
   double index = 1, low = 1, high = 1;
-  std::size_t degrees = 0;  ///< of freedom; 0: the log is too short to tell
+  std::size_t degrees = 0;  ///< degrees of freedom; 0: the log is too short to tell
   bool too_high() const { return degrees > 0 && index > high; }
   bool too_low() const { return degrees > 0 && index < low; }
 };
@@ -39,14 +39,14 @@ enum class ArrivalKind : std::uint8_t {
 struct FittedArrivals {
   ArrivalKind kind = ArrivalKind::kPoisson;
   std::size_t requests = 0;
-  double span_s = 0;            ///< from the first request to the last
-  Estimate rate;                ///< per second, over the whole span
-  double bin_s = 0;             ///< width of the bins
-  std::vector<double> rates;    ///< of each bin from the first request on
-  Dispersion between_bins;      ///< of the numbers in the bins: does the rate change?
-  Dispersion within_bins;       ///< of the numbers in tenths of a bin, given those of the bins
-  double lag_correlation = 0;   ///< of neighbouring tenths, given the rates of the bins
-  double lag_limit = 0;         ///< chance stays below it (at `kChance` on either side)
+  double span_s = 0;          ///< from the first request to the last
+  Estimate rate;              ///< per second, over the whole span
+  double bin_s = 0;           ///< width of the bins
+  std::vector<double> rates;  ///< rate of each bin from the first request on, per second
+  Dispersion between_bins;    ///< dispersion of the counts of bins: does the rate change?
+  Dispersion within_bins;  ///< dispersion of the counts of tenths of a bin, given those of the bins
+  double lag_correlation = 0;   ///< correlation of neighbouring tenths, given the rates of the bins
+  double lag_limit = 0;         ///< chance alone stays below this (at `kChance` on either side)
   double peak = 0, trough = 0;  ///< largest and smallest rate of a bin
 };
 
@@ -56,8 +56,8 @@ struct FittedArrivals {
 /// than ten times the resolution of the times.
 FittedArrivals fit_arrivals(std::span<const std::int64_t> times_ns, std::int64_t resolution_ns);
 
-/// Takes numbers of requests in intervals of that width, which are the bins; at least one is not 0.
-/// What happens within an interval they do not tell.
+/// Takes the numbers of requests in intervals of `width_s`, which become the bins; at least one is
+/// not 0. Nothing is told about arrivals within an interval.
 FittedArrivals fit_counts(std::vector<double> counts, double width_s);
 
 }  // namespace retrysim::fit

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t kMinCompared = 100;  // lines in either half
 constexpr std::size_t kLinesInBin = 1000;  // so that a bin has a 99 % quantile
-constexpr std::size_t kMaxStretches = 20;  // bins
+constexpr std::size_t kMaxStretches = 20;  // most bins of a backtest
 constexpr std::size_t kMaxRuns = 20;
-constexpr std::size_t kSimulatedLines = 200'000;  // in all runs together
+constexpr std::size_t kSimulatedLines = 200'000;  // lines of all runs together
 
 using Figures = std::array<std::optional<double>, kBacktestFigures>;
 
@@ -212,7 +212,7 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
   }
   try {
     plan.fit_ = fit_log(log.with({log.rows.begin(), middle}), &whole.incidents);
-  } catch (const BadLog&) {  // lines there are enough
+  } catch (const BadLog&) {  // there are enough lines
     return untested("all requests of its first half arrive at once");
   }
   if (!plan.fit_.service_time) {
@@ -222,7 +222,8 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
 
   plan.bins_ = std::clamp<std::size_t>(second / kLinesInBin, 1, kMaxStretches);
   plan.runs_ = std::clamp<std::size_t>(kSimulatedLines / second, 1, kMaxRuns);
-  // One bin ahead, so that the servers are busy when it begins.
+  // The simulation begins one bin earlier, so that the servers are busy when the second half
+  // begins.
   plan.simulated_from_ns_ =
       std::max(plan.origin_ns_, plan.from_ns_ - (plan.to_ns_ - plan.from_ns_) /
                                                     static_cast<std::int64_t>(plan.bins_));
@@ -248,7 +249,7 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
 
 void BacktestPlan::take_incidents(const Fit& whole) {
   const std::vector<Incident>& incidents = whole.incidents.found;
-  // What an incident leaves behind may last.
+  // The aftermath of an incident may last.
   if (!incidents.empty() && incidents.front().when.begin_ns < simulated_from_ns_) {
     simulated_from_ns_ = origin_ns_;
   }

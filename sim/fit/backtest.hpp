@@ -19,8 +19,8 @@
 
 namespace retrysim::fit {
 
-/// What is compared. Durations are those of answers that are no errors. Clients that gave up are no
-/// errors here: a simulated server does not know of them.
+/// The figures that are compared. Durations are of answers without error. Clients that gave up do
+/// not count as errors: a simulated server does not know of them.
 enum class BacktestFigure : std::uint8_t { kRate, kP50, kP90, kP99, kErrorShare };
 inline constexpr std::size_t kBacktestFigures = 5;
 
@@ -41,14 +41,14 @@ struct ComparedFigure {
   double low = 0, high = 0;  ///< least and largest of the runs
   Agreement agreement = Agreement::kMet;
 
-  /// By how much the simulation is above the log, as a share of the log's figure; nothing if that
-  /// is 0.
+  /// By how much the simulation is above the log, as a share of the log's figure; empty if that is
+  /// 0.
   std::optional<double> off() const;
 };
 
-/// A stretch of the second half. A figure is missing if log or a run has no answer to tell it from.
+/// A stretch of the second half. A figure is missing if the log or a run has no answers for it.
 struct BacktestStretch {
-  double begin_s = 0, end_s = 0;  ///< from the first request of the log on
+  double begin_s = 0, end_s = 0;  ///< s since the first request of the log
   std::array<std::optional<ComparedFigure>, kBacktestFigures> figures;
 
   const std::optional<ComparedFigure>& operator[](BacktestFigure f) const {
@@ -62,27 +62,29 @@ struct Backtest {
   /// The simulated requests come when those of the log did, because no process with a constant rate
   /// describes the first half: the rate is given, not predicted.
   bool times_repeated = false;
-  bool servers_known = false;  ///< the log tells their number; else nothing tells the capacity
+  /// The log tells the number of servers; otherwise the capacity is unknown.
+  bool servers_known = false;
   /// Incidents of the whole log. No fit of one half can know those of the other, so all of them are
   /// played as faults, with the bound of the queue and the retries of the whole log if the first
   /// half does not show these.
   std::size_t faults = 0;
   BacktestStretch all;                ///< the whole second half
-  std::vector<BacktestStretch> bins;  ///< of equal length
-  /// What the scenario is good enough for, as sentences.
+  std::vector<BacktestStretch> bins;  ///< stretches of equal length
+  /// Sentences about what the scenario is good enough for.
   std::vector<std::string> verdict;
 
-  /// Why the service time of the whole log cannot be that, as a sentence: the simulated median is
-  /// more than half above that of the log, or a third below it, and not by chance, although hardly
-  /// a request waits. Where many do, a little more load makes such differences. Nothing otherwise.
+  /// A sentence why the service time fitted to the whole log must be wrong; empty if it need not
+  /// be: the simulated median is more than half above that of the log, or a third below it, and not
+  /// by chance, although hardly a request waits. Where many wait, a little more load makes such
+  /// differences.
   std::optional<std::string> refusal(const Fit& whole) const;
 };
 
-/// What has to be simulated for it.
+/// The simulations that a backtest needs.
 class BacktestPlan {
  public:
-  /// Fits the first half; `whole` is the fit of the whole log. Nothing if there is too little to
-  /// fit or to compare: `why_not` then says so in a sentence.
+  /// Fits the first half; `whole` is the fit of the whole log. Empty if there is too little to fit
+  /// or to compare: `why_not` then says so in a sentence.
   static std::optional<BacktestPlan> of(const Log& log, const Fit& whole, std::string& why_not);
 
   /// scenario.toml and its CSV files, as `scenario_files` gives them. Time 0 of the simulation is a
@@ -92,7 +94,7 @@ class BacktestPlan {
 
   /// The answers of one run, with times of the simulation, in any order.
   void add_run(std::vector<Observation> answers);
-  /// After `runs()` runs.
+  /// The comparison; to be called after `runs()` runs have been added.
   Backtest result() const;
 
  private:
@@ -103,12 +105,12 @@ class BacktestPlan {
   std::vector<Figures> figures_of(std::span<const Observation> sorted) const;
   BacktestStretch compare(std::size_t stretch) const;
 
-  Fit fit_;  // of the first half, with the arrivals that are simulated
+  Fit fit_;  // fit of the first half, with the arrivals that are simulated
   std::int64_t origin_ns_ = 0, simulated_from_ns_ = 0, from_ns_ = 0, to_ns_ = 0;
   std::size_t bins_ = 1, runs_ = 1;
   Backtest result_;
-  std::vector<Figures> logged_;                  // of the bins, and then of all
-  std::vector<std::vector<Figures>> simulated_;  // of each run
+  std::vector<Figures> logged_;                  // figures of each bin, then of the whole half
+  std::vector<std::vector<Figures>> simulated_;  // figures of each run
 };
 
 /// "median", "99 % quantile".

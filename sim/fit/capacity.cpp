@@ -33,7 +33,7 @@ struct Moments {
 
 /// What a number of servers says about the log.
 struct Trial {
-  double z = 0;  ///< by how many standard errors those that waited took longer
+  double z = 0;  ///< by how many standard errors the requests that waited took longer
   std::size_t waited = 0;
   bool tells = false;    ///< enough requests waited, and enough did not
   bool possible = true;  ///< no request ended before its server began
@@ -43,19 +43,19 @@ struct Trial {
 struct Part {
   std::span<const Visit> visits;
   std::span<const std::uint32_t> found;
-  const std::vector<bool>& evidence;  // of the whole log
-  std::size_t first = 0;              // of the part
+  const std::vector<bool>& evidence;  // evidence flags of the whole log
+  std::size_t first = 0;              // index of the part's first visit
 };
 
 Trial try_servers(const Part& part, std::size_t servers, double resolution_ns) {
   const std::span<const Visit> visits = part.visits;
   ServerClock clock(servers);
-  // By whether they waited, found most servers free, or neither: of all requests, and of those
-  // that certainly came in this order.
+  // Service times of requests that waited, that found most servers free, and of the others; for all
+  // requests, and for those that certainly came in this order.
   struct Times {
     Moments waiting, others, few;
 
-    // Those that found most servers free certainly did not wait.
+    // Requests that found most servers free certainly did not wait.
     const Moments& without() const { return few.n >= kMinWithoutWait ? few : others; }
     bool tell() const { return waiting.n >= kMinWaiting && without().n >= kMinWithoutWait; }
   };
@@ -69,7 +69,7 @@ Trial try_servers(const Part& part, std::size_t servers, double resolution_ns) {
     const std::int64_t begin = clock.begin_of(v);
     if (!part.evidence[part.first + i]) continue;
     const double time = static_cast<double>(v.end_ns - begin);
-    // Of requests whose starts cannot be told apart, either may have come first.
+    // If the starts of two requests cannot be told apart, either may have come first.
     const auto near = [&](std::size_t other) {
       return std::abs(static_cast<double>(visits[other].start_ns - v.start_ns)) <= resolution_ns;
     };
@@ -86,7 +86,8 @@ Trial try_servers(const Part& part, std::size_t servers, double resolution_ns) {
     add_to(all);
     if (!tied) add_to(in_order);
   }
-  // In the wrong order, one seems to take the time of both, and the other none.
+  // If two requests are taken in the wrong order, one seems to take the time of both, and the other
+  // none.
   const Times& times = in_order.tell() ? in_order : all;
   const Moments& waiting = times.waiting;
   const Moments& without = times.without();
@@ -161,7 +162,7 @@ std::vector<bool> evidence_in(std::span<const Visit> visits, std::span<const Str
 
 namespace {
 
-/// What each visit finds under way, and from that what `count_under_way` says.
+/// Returns how many others each visit finds under way; fills in what `count_under_way` says.
 std::vector<std::uint32_t> count_found(std::span<const Visit> visits,
                                        const std::vector<bool>& evidence, FittedCapacity& fit) {
   std::vector<std::uint32_t> all_found;
@@ -216,13 +217,13 @@ FittedCapacity fit_capacity(std::span<const Visit> visits, std::int64_t resoluti
     }
   }
   fit.low = least;
-  // The largest one that is not too many, and tells.
+  // The largest number that is not too many and still tells something.
   std::size_t high = 0, best = 0;
   double best_z = std::numeric_limits<double>::infinity();
   for (std::size_t servers = least; servers <= fit.most_under_way;
        servers += std::max<std::size_t>(1, servers / 100)) {
     const Trial trial = try_servers(part, servers, resolution);
-    if (!trial.tells) break;  // those that would wait are too few: any number is possible
+    if (!trial.tells) break;  // too few would wait: any number is possible
     if (trial.z > limit) {
       if (best > 0) fit.high = high;
       fit.contradictory = best == 0;

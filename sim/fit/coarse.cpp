@@ -19,12 +19,12 @@
 namespace retrysim::fit {
 namespace {
 
-constexpr double kMaxServers = 100;  // for each that is busy: what nobody has
+constexpr double kMaxServers = 100;  // servers per busy server: more than anybody has
 constexpr double kMaxUnlike = 16.3;  // chi squared with three degrees of freedom: 99.9 %
 
 double uniform(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-/// Independent of each other for each use and each i.
+/// A uniform random number, independent for each `use` and each `i`.
 double uniform_of(std::uint32_t use, std::uint64_t i) {
   static const RandomKey key(0, 0);
   return uniform(Draws::first_word(key, {i, use, 0, Purpose::kServiceTime}));
@@ -38,7 +38,7 @@ std::int64_t logged_ns(const Observation& row, bool times_are_starts) {
 constexpr std::array<std::size_t, 3> kLastLags = {5, 20, 60};
 using Likeness = std::array<double, kLastLags.size()>;
 
-/// Of logarithms: a few long durations do not decide.
+/// The correlations are of logarithms, so that a few long durations do not dominate.
 Likeness likeness(std::span<const double> durations_s) {
   constexpr double kSmallest = 1e-6;
   const std::size_t n = durations_s.size();
@@ -80,10 +80,10 @@ class Queue {
 
   std::size_t lines() const { return starts_s_.size(); }
 
-  /// Every request takes so long.
+  /// Makes every service time `service_s`.
   void make_constant(double service_s) { std::ranges::fill(service_s_, service_s); }
 
-  /// Another order of the service times.
+  /// Shuffles the service times.
   void shuffle(std::uint32_t use) {
     for (std::size_t i = service_s_.size(); i > 1; --i) {
       const auto other = static_cast<std::size_t>(uniform_of(use, i) * static_cast<double>(i));
@@ -91,7 +91,7 @@ class Queue {
     }
   }
 
-  /// Mean duration if service times are `factor` times as long.
+  /// Simulates the queue with service times multiplied by `factor`; returns the mean duration.
   double mean_duration(std::size_t servers, double factor) {
     durations_s_.clear();
     std::priority_queue<double, std::vector<double>, std::greater<>> ends;
@@ -133,13 +133,13 @@ class Queue {
   double resolution_s_;
   bool times_are_starts_, disordered_;
   std::vector<double> starts_s_, service_s_;
-  std::vector<double> durations_s_;  // of what was simulated last
+  std::vector<double> durations_s_;  // durations of the last simulation
 };
 
-/// How unlike the log it is what a number of servers makes of it.
+/// How much the simulation with a number of servers differs from the log.
 struct Distance {
   double chi_squared = 0;
-  double minus_log_likelihood = 0;  // but for a constant
+  double minus_log_likelihood = 0;  // up to a constant
 };
 
 struct Candidate {
@@ -147,11 +147,11 @@ struct Candidate {
   Distance distance;
 };
 
-/// Of a log with so many lines from the mean of some simulated ones; `orders` is one by their
-/// number.
+/// The distance between a log of `lines` lines and the mean of several simulated orders; `orders`
+/// is one divided by their number.
 Distance distance_of(const Likeness& logged, const Likeness& simulated, std::size_t lines,
                      double orders) {
-  // Durations are taken for service times, which is the worse the more of them is waiting.
+  // Durations stand for service times; the error grows with the share of waiting.
   constexpr double kOfModel = 0.15;
   double alike = 0;
   for (const double l : simulated) alike += std::max(0.0, l);
@@ -199,7 +199,8 @@ Candidate candidate(Queue& queue, std::size_t servers, double mean_s, const Like
   return c;
 }
 
-/// The time that most lines took, if hardly any took less: not more than a step of the durations.
+/// The time that most lines took, if hardly any took less: the time of at most one step of the
+/// durations.
 std::optional<double> time_of_most(std::vector<double> durations_s) {
   constexpr double kHardlyAny = 0.005, kMost = 0.5, kNanosecond = 1e-9, kMillisecond = 1e-3;
   const auto is_multiple = [](double of) {
@@ -217,7 +218,7 @@ std::optional<double> time_of_most(std::vector<double> durations_s) {
   return std::accumulate(begin, end, 0.0) / count;
 }
 
-/// A queue in which every request takes as long as most lines did.
+/// The possible waits if every request is served in the time that most lines took.
 std::optional<WaitByOrder> constant_service(Queue queue, double service_s, double mean_s,
                                             const Likeness& logged) {
   constexpr double kHardlyAny = 0.002, kAbout = 0.3, kAtLeast = 0.005, kMany = 200;
@@ -255,7 +256,7 @@ double likeness_of_neighbours(std::span<const double> durations_s) {
 bool is_coarse(std::span<const Observation> rows, std::int64_t resolution_ns,
                bool times_are_starts) {
   constexpr double kSteps = 5;
-  constexpr std::size_t kMinLines = 20;  // of fewer nothing is fitted
+  constexpr std::size_t kMinLines = 20;  // with fewer lines nothing is fitted
   if (rows.size() < kMinLines) return false;
   const std::int64_t first_ns = logged_ns(rows.front(), times_are_starts);
   const auto is_first = [&](const Observation& row) {
@@ -274,7 +275,7 @@ bool are_disordered(std::span<const Observation> rows, std::int64_t resolution_n
   std::size_t late = 0, steps = 0;
   std::int64_t latest_ns = 0;
   for (const Observation& row : rows) {
-    // Between this and one step more it was written.
+    // The line was written between this time and one step later.
     const std::int64_t written_ns = row.end_ns();
     const std::int64_t least_late = times_are_starts ? resolution_ns + 1 : 1;
     if (written_ns + least_late <= latest_ns) ++late;
@@ -293,7 +294,7 @@ void spread_over_steps(std::vector<Observation>& rows, std::int64_t resolution_n
     first = std::min(first, logged_ns(row, times_are_starts));
     last = std::max(last, logged_ns(row, times_are_starts));
   }
-  // How many lines a whole step has.
+  // Counts the lines of the first and the last step, to compare them with whole steps.
   std::size_t at_first = 0, at_last = 0;
   for (const Observation& row : rows) {
     at_first += logged_ns(row, times_are_starts) == first ? 1 : 0;
@@ -353,7 +354,7 @@ WaitByOrder wait_by_order(std::vector<Visit> lines, const Log& log) {
   auto servers = static_cast<std::size_t>(std::max(1.0, std::ceil(kFewest * busy)));
   for (bool is_waiting = true; is_waiting && static_cast<double>(servers) < kMany + 4 * busy;) {
     stop_point();
-    // It stands for those up to the next as well.
+    // This candidate also stands for the numbers up to the next one.
     const std::size_t step = std::max<std::size_t>(1, servers / 10);
     Candidate c = candidate(queue, servers, mean_s, logged);
     is_waiting = c.wait.share > kNoWait;
@@ -363,7 +364,7 @@ WaitByOrder wait_by_order(std::vector<Visit> lines, const Log& log) {
     all.push_back(c);
     servers += step;
   }
-  // Any number that leaves no waiting.
+  // The candidate for all numbers that leave no waiting.
   const double most = kMaxServers * std::max(1.0, busy);
   all.push_back({.wait = {.weight = std::log(most / (static_cast<double>(servers) - 0.5))},
                  .distance = distance_of(logged, {}, lines.size(), 0)});

@@ -22,13 +22,13 @@ namespace retrysim::fit {
 namespace {
 
 constexpr std::size_t kMinLines = 20;
-constexpr std::size_t kMaxByOrder = 20'000;  // lines whose order is looked at
+constexpr std::size_t kMaxByOrder = 20'000;  // lines whose order is examined
 constexpr std::string_view kNoDurations =
     "The log has no durations, so service time and servers are not known.";
-/// Share of the mean duration: where more was waiting, the law of durations is not that of service
-/// times.
+/// Largest waiting time as a share of the mean duration: with more, the law of durations differs
+/// from that of service times.
 constexpr double kMaxWaiting = 0.15;
-constexpr double kFast = 0.1;  // of the median duration: errors that took no server
+constexpr double kFast = 0.1;  // share of the median duration: faster errors took no server
 
 std::string lines_words(std::size_t n) { return fmt::format("{} line{}", n, n == 1 ? "" : "s"); }
 
@@ -46,7 +46,7 @@ std::vector<std::int64_t> first_times(const Log& log, std::optional<FittedRetrie
   return times;
 }
 
-/// Of the lines outside of incidents.
+/// Counts statuses of the lines outside of incidents.
 std::vector<StatusCount> count_statuses(const Log& log, std::span<const Incident> incidents = {}) {
   StatusCounter counter;
   std::size_t at = 0;
@@ -59,7 +59,7 @@ std::vector<StatusCount> count_statuses(const Log& log, std::span<const Incident
   return counter.counts();
 }
 
-/// Which failures took a server's time: those of statuses that take about as long as successes.
+/// Whether a failure took a server's time: its status usually takes about as long as successes.
 bool takes_server(const std::vector<StatusCount>& statuses, const Observation& row,
                   double typical_s) {
   if (!row.has_duration || row.gave_up) return false;
@@ -70,19 +70,19 @@ bool takes_server(const std::vector<StatusCount>& statuses, const Observation& r
 
 /// A bounded queue that was full.
 struct FullQueue {
-  std::int64_t first_ns = 0;  ///< when it first was
+  std::int64_t first_ns = 0;  ///< when it was first full
   std::size_t under_way = 0;  ///< the requests that it and the servers held then
 };
 
-/// Where a queue is full, requests are turned away whenever so many are under way, and at no other
-/// time; 3 % more or less are possible, since answers may be logged a little late.
+/// Finds a full queue: requests are turned away whenever a certain number is under way, and at no
+/// other time. The number may be off by 3 %, since answers may be logged a little late.
 std::optional<FullQueue> find_full_queue(const Log& log, const std::vector<Visit>& visits,
                                          const std::vector<bool>& served,
                                          std::size_t most_under_way) {
   constexpr double kAbout = 0.03;
   constexpr std::size_t kFewest = 20;
-  constexpr double kHardlyAny = 0.05;  // of those that were turned away
-  // By how many were under way.
+  constexpr double kHardlyAny = 0.05;  // share of the requests turned away
+  // Requests let in, turned away, and first times, by how many were under way.
   std::vector<std::size_t> let_in(most_under_way + 1), turned_away(most_under_way + 1);
   std::vector<std::int64_t> first_ns(most_under_way + 1);
   UnderWay under_way;
@@ -110,7 +110,8 @@ std::optional<FullQueue> find_full_queue(const Log& log, const std::vector<Visit
   return FullQueue{first_ns[level], level};
 }
 
-/// Of those that were under way when the queue was full, servers had so many.
+/// The number of servers that worked at a time, so that the rest of the requests under way were in
+/// the queue; empty if unknown.
 std::optional<std::size_t> working_at(std::int64_t time_ns, const Fit& fit) {
   for (const Incident& i : fit.incidents.found) {
     if (i.capacity && i.when.begin_ns <= time_ns && time_ns < i.when.end_ns) return i.servers_left;
@@ -118,13 +119,13 @@ std::optional<std::size_t> working_at(std::int64_t time_ns, const Fit& fit) {
   return fit.capacity->servers;
 }
 
-/// Whether a status is played as a random error. What a timeout of the client made is not: the
-/// timeout makes it again.
+/// Whether a status is played as a random error. A status caused by the client's timeout is not:
+/// the scenario's timeout causes it again.
 bool is_random_error(const Fit& fit, int status) {
   return is_error(status) && !(says_gave_up(status) && fit.gave_up && fit.gave_up->timeout);
 }
 
-/// Lines of such statuses outside of incidents.
+/// The number of lines outside of incidents whose status is played as a random error.
 std::size_t random_errors_of(const Fit& fit) {
   std::size_t lines = 0;
   for (const StatusCount& s : fit.statuses) {
@@ -137,14 +138,14 @@ std::size_t random_errors_of(const Fit& fit) {
 
 double cv_of_lognormal(double deviation) { return std::sqrt(std::expm1(deviation * deviation)); }
 
-/// Comments of at most 100 columns.
+/// A TOML comment, wrapped at 100 columns.
 std::string comment(const std::string& text, std::string_view indent = "# ") {
   scenario::ScenarioWriter writer({.columns = 100});
   writer.comment(text, indent, indent);
   return writer.text();
 }
 
-/// So many servers that those who found fewer under way had not to wait.
+/// A number of servers such that requests that found fewer under way did not wait.
 std::size_t servers_of(const FittedCapacity& c) {
   return c.servers || c.contradictory ? c.free_below() : std::max<std::size_t>(1, c.most_usual);
 }
@@ -160,7 +161,7 @@ struct SplitNormal {
   }
 };
 
-/// The value that a mixture, by the weights of possible waits, stays below with probability p.
+/// The p-quantile of a mixture of split normal distributions, weighted by the possible waits.
 template <class Part>
 double mixture_quantile(std::span<const PossibleWait> waits, double p, Part part) {
   constexpr double kFar = 6;
@@ -180,14 +181,14 @@ double mixture_quantile(std::span<const PossibleWait> waits, double p, Part part
   return (low + high) / 2;
 }
 
-/// Of a log with a coarse clock.
+/// The capacity from a log with a coarse clock.
 FittedCapacity capacity_by_order(const Log& log, std::span<const Visit> visits,
                                  std::span<const Stretch> left_out) {
   FittedCapacity c = count_under_way(visits, left_out);
   c.by_order = true;
   c.low = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(c.busy)));
   const std::vector<bool> evidence = evidence_in(visits, left_out);
-  // Those in the middle.
+  // Only the lines in the middle of the log are used.
   std::size_t lines = 0;
   for (const bool e : evidence) lines += e ? 1 : 0;
   if (lines < kMinLines) return c;
@@ -212,11 +213,11 @@ FittedCapacity capacity_by_order(const Log& log, std::span<const Visit> visits,
   constexpr double kTail = (1 - kCertainty) / 2;
   c.wait_share = {mean, std::clamp(share_at(kTail), 0.0, mean),
                   std::clamp(share_at(1 - kTail), mean, 1.0)};
-  if (c.wait_share->high > kMaxWaiting) {  // how much is not known well enough for a number
+  if (c.wait_share->high > kMaxWaiting) {  // the share of waiting is not known well enough
     c.low = 1;
     return c;
   }
-  // Somebody has to do the work.
+  // There must be servers for the work itself.
   const double working = std::ceil(c.busy * (1 - c.wait_share->high));
   c.low = std::max<std::size_t>(1, static_cast<std::size_t>(working));
   double sum = 0, most = 0;
@@ -235,7 +236,7 @@ FittedCapacity capacity_by_order(const Log& log, std::span<const Visit> visits,
   return c;
 }
 
-/// What most parts of the log say, each for itself: an incident is in few of them.
+/// The median of estimates for parts of the log; an incident affects few parts.
 std::size_t servers_of_parts(std::span<const Visit> visits, std::int64_t resolution_ns) {
   constexpr std::size_t kPieces = 9, kFewest = 100;
   std::vector<std::size_t> all;
@@ -249,7 +250,7 @@ std::size_t servers_of_parts(std::span<const Visit> visits, std::int64_t resolut
   return all[all.size() / 2];
 }
 
-/// Incidents and the servers outside of them. What they are depends on each other.
+/// Finds incidents, and the servers outside of them, by turns: each depends on the other.
 void find_capacity(const Log& log, const std::vector<Visit>& visits,
                    const std::vector<bool>& succeeded, const std::vector<bool>& served,
                    const Incidents* known, Fit& fit) {
@@ -287,7 +288,7 @@ void find_capacity(const Log& log, const std::vector<Visit>& visits,
   FittedCapacity& c = *fit.capacity;
   for (Incident& i : fit.incidents.found) {
     if (!i.capacity) continue;
-    // More were there than were left.
+    // The capacity left, relative to the number of servers that is played.
     if (!c.servers) c.low = std::max(c.low, i.servers_left + 1);
     i.capacity = static_cast<double>(i.servers_left) / static_cast<double>(c.played());
   }
@@ -297,16 +298,16 @@ void find_capacity(const Log& log, const std::vector<Visit>& visits,
   }
 }
 
-/// "seconds": what times of the log are multiples of.
+/// "seconds": the step of the log's clock, in words.
 std::string_view step_words(const Log& log) {
   return log.time_resolution_ns == 1'000'000'000 ? "seconds"
          : log.time_resolution_ns == 1'000'000   ? "milliseconds"
                                                  : "microseconds";
 }
 
-/// The service time of a log with a coarse clock: all durations, less the share of waiting.
-/// Nothing, and a note why, where that is not known or large: then the law of durations is not that
-/// of service times.
+/// The service time from a log with a coarse clock: all durations, less the share of waiting.
+/// Empty, with a note why, if that share is unknown or large: the law of durations then differs
+/// from that of service times.
 std::optional<FittedServiceTime> without_waits(const Log& log, std::vector<double> times_s,
                                                double resolution_s, Fit& fit) {
   if (times_s.empty()) return std::nullopt;
@@ -338,7 +339,7 @@ std::optional<FittedServiceTime> without_waits(const Log& log, std::vector<doubl
   FittedServiceTime s = fit_service_time(std::move(times_s), resolution_s * left);
   s.wait_share = wait->value;
   if (fit.capacity->constant_s) return s;
-  // Chance has two parts: which durations there were, and how much of them was waiting.
+  // The error has two parts: sampling of durations, and the uncertain share of waiting.
   constexpr double kWidth = 1.96, kTail = (1 - kCertainty) / 2;
   const Estimate mean = s.mean;
   const auto bound = [&](double p) {
@@ -354,8 +355,8 @@ std::optional<FittedServiceTime> without_waits(const Log& log, std::vector<doubl
   return s;
 }
 
-/// Servers are at least as many as are busy on average. Where their number is only known to be no
-/// less than another, the scenario needs enough for the log's load.
+/// Makes sure of at least as many servers as are busy on average. If only a lower bound is known,
+/// the scenario needs enough servers for the log's load.
 void check_servers(Fit& fit) {
   if (!fit.service_time || fit.incidents.left_out().size() > 0) return;
   FittedCapacity& c = *fit.capacity;
@@ -376,8 +377,8 @@ void check_servers(Fit& fit) {
   c.low = std::max(c.low, busy);
 }
 
-/// If requests come at random at a constant rate but for silent incidents, that is the rate: the
-/// incidents are played as what they are.
+/// If requests come at random at a constant rate except in silent incidents, takes the rate outside
+/// of these: the incidents are played as faults.
 void leave_out_silences(const Log& log, Fit& fit) {
   const std::vector<Incident>& incidents = fit.incidents.found;
   if (std::ranges::none_of(incidents, &Incident::silent)) return;
@@ -398,7 +399,7 @@ void leave_out_silences(const Log& log, Fit& fit) {
   fit.arrival_times_s.clear();
 }
 
-/// Of a monitoring export: only when requests arrive.
+/// Fits a monitoring export, which tells only when requests arrive.
 Fit fit_export(const Log& log) {
   const std::vector<Count>& counts = log.counts;
   if (counts.size() < kMinLines) {
@@ -451,7 +452,7 @@ Fit fit_export(const Log& log) {
   return fit;
 }
 
-/// What does not depend on durations.
+/// The log without its durations, for all that does not depend on them.
 Log without_durations(const Log& log) {
   Log others = log.with(log.rows);
   others.has_durations = false;
@@ -464,7 +465,7 @@ Log without_durations(const Log& log) {
   return others;
 }
 
-/// Takes back the note that there are none: another one says more, or they are not needed.
+/// Removes the note that durations are missing: another one says more, or they are not needed.
 void forget_missing_durations(Fit& fit) {
   std::erase_if(fit.notes, [](const std::string& note) { return note.starts_with(kNoDurations); });
 }
@@ -554,8 +555,8 @@ Fit fit_log(const Log& log, const Incidents* known) {
     for (const Visit& v : visits) {
       while ((v.end_ns - v.start_ns) % resolution_ns != 0) resolution_ns /= 1000;
     }
-    // So far may beginnings and ends be off. Who came within that of another's end may have waited,
-    // and who came within that of another's beginning may have come after it.
+    // The largest error of starts and ends. A request that came within it of another's end may have
+    // waited; one that came within it of another's start may have come after it.
     const std::int64_t margin_ns = log.time_resolution_ns + resolution_ns;
     UnderWay under_way;
     std::vector<double> times;
@@ -577,7 +578,7 @@ Fit fit_log(const Log& log, const Incidents* known) {
           "The service time cannot be told: there is no success that certainly did not wait.");
     }
     visits = std::vector<Visit>();
-    // Where durations vary no more than that, their step is the clock's.
+    // If all durations are equal, their step is taken to be that of the clock, if it is finer.
     if (std::ranges::adjacent_find(times, std::ranges::not_equal_to{}) == times.end()) {
       resolution_ns = std::min(resolution_ns, log.time_resolution_ns);
     }
@@ -792,7 +793,7 @@ namespace {
 /// The tables of what is not known for sure, from which `run --uncertain` draws.
 class Intervals {
  public:
-  /// A key with its interval, both ends as TOML. It is left out if it has no width.
+  /// Adds a key with its interval, both ends as TOML; leaves it out if the interval has no width.
   void add(std::string_view path, std::string low, std::string high,
            double certainty = kCertainty) {
     if (low == high) return;
@@ -807,7 +808,7 @@ class Intervals {
   void add_number(std::string_view path, double low, double high) {
     add(path, fmt::format("{:.6g}", low), fmt::format("{:.6g}", high));
   }
-  /// What has no interval to draw from.
+  /// Notes something that has no interval to draw from.
   void leave_out(const std::string& why) { left_out_ += comment(why); }
 
   std::string text() const {
@@ -855,7 +856,7 @@ void add_servers(Intervals& intervals, const FittedCapacity& c) {
                 c.by_order ? kCertainty : kOfTest);
 }
 
-/// A share of the lines that have a status, by Wilson's interval.
+/// Adds the share of lines with a status, with Wilson's interval.
 void add_share(Intervals& intervals, const std::string& path, std::size_t some, std::size_t all) {
   constexpr double kWidth = 1.96;
   const auto n = static_cast<double>(all);
@@ -873,7 +874,7 @@ void add_rate(Intervals& intervals, const FittedArrivals& arrivals) {
       return intervals.add_number("client.clients.arrivals.total_rate", arrivals.rate.low,
                                   arrivals.rate.high);
     case ArrivalKind::kVarying: {
-      // The changes are played as they were; chance is left.
+      // Changes of the rate are played as they were; only chance is uncertain.
       const double off = 1.96 / std::sqrt(static_cast<double>(arrivals.requests));
       return intervals.add_number("client.clients.arrivals.scale", std::max(0.01, 1 - off),
                                   1 + off);
@@ -936,7 +937,7 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
     text += "service_time = \"0s\"\n";
   }
   if (fit.given && !(fit.capacity && fit.capacity->servers)) {
-    // Enough for the busiest time.
+    // Enough servers for the busiest time.
     constexpr double kBusy = 0.7;
     const double rate = std::max(fit.arrivals.peak, fit.arrivals.rate.value);
     const auto servers = std::max(1.0, std::ceil(rate * fit.given->mean_s / kBusy));
@@ -979,7 +980,7 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
       left -= std::strtod(words.c_str(), nullptr);
       return words;
     };
-    constexpr int kLastStatus = 599;  // of HTTP, and of a scenario
+    constexpr int kLastStatus = 599;  // highest status of HTTP, and of a scenario
     std::size_t beyond = 0;
     for (const StatusCount& s : fit.statuses) {
       if (!is_random_error(fit, s.status)) continue;

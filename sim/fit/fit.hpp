@@ -28,41 +28,45 @@ struct GivenServiceTime {
 };
 
 struct Fit {
-  FittedArrivals arrivals;  ///< of requests: retries are left out
-  /// Without durations, or without an attempt that was served, there are none.
+  FittedArrivals arrivals;  ///< arrivals of requests, without retries
+  /// Both empty without durations, or without an attempt that was served.
   std::optional<FittedCapacity> capacity;
   std::optional<FittedServiceTime> service_time;
-  /// What the scenario has as faults. All else but the arrivals is estimated without them.
+  /// Incidents, which become faults of the scenario. Everything but the arrivals is estimated
+  /// without them.
   Incidents incidents;
-  std::int64_t origin_ns = 0;  ///< of the first request: time 0 of the scenario
-  /// In order, of lines outside of incidents; empty if the log has none.
+  std::int64_t origin_ns = 0;  ///< time of the first request: time 0 of the scenario
+  /// Lines outside of incidents by status, ascending; empty if the log has no statuses.
   std::vector<StatusCount> statuses;
   bool has_statuses = false;
-  double error_share = 0;  ///< of the lines outside of incidents that have a status
+  /// Errors as a share of the lines outside of incidents that have a status.
+  double error_share = 0;
   std::optional<FittedTimeout> gave_up;
-  std::optional<GivenServiceTime> given;  ///< what the scenario has instead of the log's
-  /// Attempts that may wait: those beyond were turned away at once.
+  /// The service time that the scenario has instead of the fitted one.
+  std::optional<GivenServiceTime> given;
+  /// The most attempts that may wait; more are turned away at once. Empty: no bound is seen.
   std::optional<std::size_t> queue_capacity;
   std::optional<FittedRetries> retries;  ///< if the log names requests, or clients and paths
-  std::optional<LoadTest> load_test;     ///< the log has the results of one
-  std::vector<double> arrival_times_s;   ///< from the first one on, if no process describes them
-  std::vector<std::string> notes;        ///< what to be careful about, as sentences
+  std::optional<LoadTest> load_test;     ///< set if the log has the results of a load test
+  /// Arrival times from the first on, if no process describes them.
+  std::vector<double> arrival_times_s;
+  std::vector<std::string> notes;  ///< sentences about what to be careful with
 };
 
-/// Throws BadLog if the log has too few lines, or all at the same time. Incidents that are known,
-/// because the log is a part of one whose incidents were found, are not looked for again.
+/// Fits a log. Throws BadLog if it has too few lines, or all at the same time. `known`: incidents
+/// found before in a log of which this is a part; null: they are looked for.
 Fit fit_log(const Log& log, const Incidents* known = nullptr);
 
-/// The scenario has this one instead of the log's.
+/// Gives the scenario this service time instead of the fitted one.
 void give_service_time(Fit& fit, GivenServiceTime given);
 
-/// Takes the service time back: the backtest contradicts it.
+/// Removes the service time, which the backtest contradicts.
 void refuse_service_time(Fit& fit, const std::string& why);
 
 /// What is known from the log and what is not: "known: arrivals, errors; not known: servers".
 std::string known_words(const Fit& fit);
 
-/// When requests arrived, in order: retries that the log tells are left out.
+/// The arrival times of requests, ascending, without retries that the log shows.
 std::vector<std::int64_t> request_times(const Log& log);
 
 /// The law as a value of a scenario: `{ distribution = "gamma", mean = "20ms", shape = 2 }`.

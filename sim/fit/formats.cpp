@@ -152,7 +152,7 @@ constexpr Variable kGunicornVariables[] = {
     {"{x-request-id}i", plain(LinePart::kRequest)},
 };
 
-// Of the descriptions below that no server would understand.
+// Variables used only in the descriptions below, which no server would understand.
 constexpr Variable kOwnVariables[] = {
     {"began_at", time_of(kStart)},          {"ended_at", time_of(kEnd)},
     {"creation", plain(LinePart::kBegan)},  {"first_s", plain(LinePart::kFirst)},
@@ -163,7 +163,7 @@ constexpr Variable kOwnVariables[] = {
     {"agent", plain(LinePart::kAgent)},
 };
 
-// Fields of W3C's extended log format: of IIS, of CloudFront.
+// Fields of W3C's extended log format, as of IIS and CloudFront.
 constexpr Variable kW3cFields[] = {
     {"date", plain(LinePart::kDate)},
     {"time", time_of(kEnd)},
@@ -182,7 +182,7 @@ constexpr Variable kW3cFields[] = {
 // the words. A unit at the end of a duration's name is cut off before.
 struct UsualNames {
   Meaning meaning;
-  std::string_view names;  // the first are better
+  std::string_view names;  // names in order of preference
 };
 constexpr UsualNames kUsualNames[] = {
     {time_of(kStart), "startutc"},
@@ -223,7 +223,7 @@ constexpr UsualNames kUsualNames[] = {
      "httprequest.useragent"},
 };
 
-/// Members under these are as good as those of the line.
+/// Members of these objects count like members of the line itself.
 constexpr std::string_view kUsualParents =
     "http|req|request|res|resp|response|context|ctx|fields|data|event|attributes|httprequest|"
     "access|"
@@ -362,7 +362,8 @@ std::vector<Described> parts_of_nginx(std::string_view text) {
   return all;
 }
 
-// Of Apache and Tomcat, whose directives are "%>s", "%!200,304{Referer}i", "%{begin:msec}t".
+// Splits a description of Apache or Tomcat, whose directives are "%>s", "%!200,304{Referer}i",
+// "%{begin:msec}t".
 std::vector<Described> parts_of_apache(std::string_view text) {
   std::vector<Described> all;
   while (!text.empty()) {
@@ -427,7 +428,8 @@ std::vector<Described> parts_of_envoy(std::string_view text) {
   return all;
 }
 
-// Captured headers are missing if there are none, with the blank in front of them.
+// Splits a description of HAProxy. Captured headers are missing, with the blank in front of them,
+// if there are none.
 std::vector<Described> parts_of_haproxy(std::string_view text) {
   std::vector<Described> all;
   bool leave_blank = false;
@@ -473,7 +475,7 @@ std::vector<Described> parts_of_haproxy(std::string_view text) {
   return all;
 }
 
-// "%(h)s"
+// Splits a description of gunicorn: "%(h)s"
 std::vector<Described> parts_of_gunicorn(std::string_view text) {
   std::vector<Described> all;
   while (!text.empty()) {
@@ -505,7 +507,7 @@ std::vector<Described> parts_of(Dialect dialect, std::string_view text) {
   }
 }
 
-/// "%{...}t" of Apache and Tomcat.
+/// The meaning of "%{...}t" of Apache and Tomcat.
 Meaning meaning_of_time_format(std::string_view format, bool is_start) {
   if (format == "begin" || format.starts_with("begin:")) {
     is_start = true;
@@ -580,7 +582,7 @@ bool continues_time(Dialect dialect, const std::string& name) {
   return name.ends_with("msec_frac}t") || name.ends_with("usec_frac}t") || name.ends_with("%z}t");
 }
 
-/// A pattern out of pieces; of several values that mean the same, the best is read.
+/// Makes a pattern out of pieces; of several values with the same meaning, the best is read.
 Format compiled(Dialect dialect, const std::vector<Described>& described) {
   Format format;
   std::array<std::size_t, kLineParts> at{};
@@ -598,7 +600,7 @@ Format compiled(Dialect dialect, const std::vector<Described>& described) {
       before.clear();
       continue;
     }
-    // Of two values without anything between them, the second cannot be told.
+    // If nothing separates two values, the second cannot be read.
     if (before.empty() && !is_first) continue;
     is_first = false;
     Meaning meaning = meaning_in(dialect, name);
@@ -625,8 +627,8 @@ Format compiled(Dialect dialect, const std::vector<Described>& described) {
   return format;
 }
 
-/// Takes what a configuration file has around a description off: the directive, its name, quotes
-/// of several pieces, the semicolon.
+/// Removes what a configuration file has around a description: the directive, its name, quotes of
+/// several pieces, the semicolon.
 std::string without_directive(std::string_view text) {
   const auto trim = [&] {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\t' ||
@@ -648,7 +650,7 @@ std::string without_directive(std::string_view text) {
     trim();
     break;
   }
-  // 'one' 'two', or "one" of which a name follows.
+  // Quoted pieces: 'one' 'two', or a name followed by "one".
   const char quote = text.empty() ? ' ' : text.front();
   if (quote != '\'' && !(quote == '"' && text.size() > 1 && text.find("\\\"") != text.npos) &&
       !(quote == '"' && text.back() == '"' && text.find('"', 1) == text.size() - 1)) {
@@ -714,7 +716,7 @@ std::optional<Format> described_object(Dialect dialect, std::string_view text) {
       const std::vector<Described> parts =
           parts_of(dialect, member->template get_ref<const std::string&>());
       if (parts.size() != 1 || !parts[0].is_value) {
-        // A request line out of several values.
+        // A member may compose a request line of several values.
         for (const Described& part : parts) {
           const Meaning meaning = part.is_value ? meaning_in(dialect, part.text) : Meaning{};
           if (meaning.part == LinePart::kPath && format.offer(meaning)) {
@@ -736,10 +738,10 @@ std::optional<Format> described_object(Dialect dialect, std::string_view text) {
 // --- Known formats. ---
 
 struct Known {
-  std::string_view word;  ///< as --log-format has it
+  std::string_view word;  ///< name in --log-format
   Dialect dialect;
   std::string_view description;
-  std::size_t required;  ///< values that a line must have; more may follow
+  std::size_t required;  ///< number of values that a line must have; more may follow
   bool open_end = true;
 };
 
@@ -819,8 +821,8 @@ std::size_t end_of_quoted(std::string_view text, std::size_t at) {
   return at < text.size() ? at : std::string_view::npos;
 }
 
-/// A time may have blanks in it: between day and hour, before the offset. The end of the longest
-/// text that is a time.
+/// The end of the longest text that is a time, which may have blanks between day and hour, and
+/// before the offset.
 std::size_t end_of_time(std::string_view line, std::size_t at, std::string_view next) {
   constexpr int kMaxBlanks = 3;
   const std::size_t first = line.find(next, at);
@@ -842,15 +844,15 @@ bool is_none(std::string_view text) { return text.empty() || text == "-"; }
 
 /// A token behind the request line.
 struct Token {
-  std::string opening;  ///< a blank, and what is in front of the value: a quote, `rt=`
+  std::string opening;  ///< text in front of the value: a blank, and: a quote, `rt=`
   std::string_view text;
-  std::string_view key;  ///< of `rt=0.012`
+  std::string_view key;  ///< name of a pair: rt of `rt=0.012`
   char close = ' ';
 };
 
 /// What a line says that resembles the common log format.
 struct CommonLine {
-  std::vector<std::string_view> who;  ///< in front of the time
+  std::vector<std::string_view> who;  ///< tokens in front of the time
   std::string_view time, request;
   std::vector<Token> tokens;
 };
@@ -978,7 +980,7 @@ Looks looks_of(std::string_view text) {
   return Looks::kOther;
 }
 
-/// How a column looks in all lines: as those do that say something, if they look alike.
+/// How a column looks in all lines that have a value there, if they look alike.
 Looks looks_of_column(const std::vector<CommonLine>& lines, std::size_t column) {
   Looks all = Looks::kNone;
   for (const CommonLine& line : lines) {
@@ -990,8 +992,8 @@ Looks looks_of_column(const std::vector<CommonLine>& lines, std::size_t column) 
   return all;
 }
 
-/// Of several columns of decimals, the one that is nowhere less than another: a request takes as
-/// long as what is asked for it.
+/// Among several columns of decimals, the one that is never less than another: a request takes at
+/// least as long as its parts.
 std::optional<std::size_t> longest_column(const std::vector<CommonLine>& lines,
                                           const std::vector<std::size_t>& columns) {
   for (const std::size_t one : columns) {
@@ -1027,8 +1029,8 @@ std::uint8_t unit_in_column(const std::vector<CommonLine>& lines, std::size_t co
   return kNoUnit;
 }
 
-/// Whether decimals are as fine as those of durations, which are milliseconds at least; nginx
-/// writes $gzip_ratio with two.
+/// Whether decimals are as fine as those of durations, at least milliseconds; nginx writes
+/// $gzip_ratio with two.
 bool are_fine(const std::vector<CommonLine>& lines, std::size_t column) {
   constexpr std::size_t kOfMilliseconds = 3;
   return std::ranges::all_of(lines, [column](const CommonLine& line) {
@@ -1039,8 +1041,8 @@ bool are_fine(const std::vector<CommonLine>& lines, std::size_t column) {
   });
 }
 
-/// Whether a column of numbers is the size of the answer with its head ($bytes_sent, %O): hardly
-/// more than the size without, whatever that is.
+/// Whether a column of numbers is the size of the answer with its head ($bytes_sent, %O): a little
+/// more than the size without the head.
 bool is_whole_size(const std::vector<CommonLine>& lines, std::size_t column, std::size_t size) {
   constexpr double kLongestHead = 4000, kMoreAlike = 4;
   double least = kLongestHead, most = 0, smallest = 1e18, largest = 0;
@@ -1056,14 +1058,14 @@ bool is_whole_size(const std::vector<CommonLine>& lines, std::size_t column, std
   return largest - smallest > kMoreAlike * (most - least);
 }
 
-/// What the tail says, column by column.
+/// The meaning of the columns after the request line.
 struct Tail {
   std::optional<std::size_t> duration, id, agent;
   std::uint8_t units = kNoUnit;
   bool is_pair = false;  ///< "%T/%D"
 };
 
-/// A lone number may be a duration only if `may_guess`.
+/// Finds the meaning of the columns; a lone number may be a duration only if `may_guess`.
 Tail tail_of(const std::vector<CommonLine>& lines, bool may_guess) {
   Tail tail;
   const std::vector<Token>& tokens = lines.front().tokens;
@@ -1071,7 +1073,7 @@ Tail tail_of(const std::vector<CommonLine>& lines, bool may_guess) {
   std::optional<std::size_t> units, pair;
   std::size_t quoted = 0;
   std::uint8_t best_rank = 255;
-  std::optional<std::size_t> size;  // of the answer: the first number
+  std::optional<std::size_t> size;  // column of the answer's size: the first number
   for (std::size_t i = 1; i < tokens.size(); ++i) {
     const Looks looks = looks_of_column(lines, i);
     if (!tokens[i].key.empty()) {

@@ -1,6 +1,6 @@
-// Formats of access logs as data: what the variables of each server mean (which is the time, of
-// which end; which the duration, in which unit), how a server's own description of its format
-// becomes a reader of lines, and which format a log has that nobody has named.
+// Formats of access logs as data: what the variables of each server mean (which variable is the
+// time, of begin or end; which is the duration, in which unit), how a server's own description of
+// its format becomes a reader of lines, and how the format of a log is recognized.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -24,11 +24,11 @@ enum class LinePart : std::uint8_t {
   kRequest,  ///< identity of the request, which retries share
   kService,
   kClient,
-  kPath,    ///< or the request line
-  kDate,    ///< the day, where it is apart from the time
+  kPath,    ///< path, or request line
+  kDate,    ///< the day, if it is separate from the time
   kBegan,   ///< when the request came, where kTime is when it was answered
   kFirst,   ///< parts of the duration, in seconds
-  kSecond,  ///< ditto
+  kSecond,  ///< part of the duration
   kThird,   ///< ditto
   kFlags,   ///< how the request ended
   kAgent,   ///< the program of the client
@@ -43,15 +43,16 @@ inline constexpr std::size_t kLineParts = static_cast<std::size_t>(LinePart::kNo
 enum Units : std::uint8_t { kNoUnit = 0, kInS = 1, kInMs = 2, kInUs = 4, kInNs = 8 };
 inline constexpr std::uint8_t kInAnyUnit = kInS | kInMs | kInUs | kInNs;
 
-/// In what words kFlags says that the client gave up.
+/// The vocabulary in which kFlags says that the client gave up.
 enum class FlagWords : std::uint8_t { kNone, kEnvoy, kHaproxy, kApache, kNginx, kIis, kCloudFront };
 
 /// What a variable, column or member means.
 struct Meaning {
   LinePart part = LinePart::kNothing;
-  std::uint8_t units = kNoUnit;  ///< of durations
-  bool is_start = false;         ///< of times: that of the request, not of the answer
-  std::uint8_t rank = 0;         ///< of several that mean the same part, the least is read
+  std::uint8_t units = kNoUnit;  ///< possible units of a duration
+  bool is_start = false;         ///< whether a time is that of the request rather than the answer
+  /// Of several values with the same meaning, the one with the lowest rank is read.
+  std::uint8_t rank = 0;
   FlagWords flags = FlagWords::kNone;
   bool multiple = false;  ///< several values may stand there: "0.1, 0.2 : 0.3"
 };
@@ -72,7 +73,7 @@ class Pattern {
   bool open_end = false;     ///< more may follow
   std::size_t required = 0;  ///< a line may end after this many values; 0: it must be whole
 
-  /// Whether the line has that form. LineValues live as long as the line.
+  /// Whether the line has this form; fills in `values`, which live as long as the line.
   bool match(std::string_view line, LineValues& values) const;
 };
 
@@ -86,14 +87,14 @@ enum class Shape : std::uint8_t {
 
 /// How the lines of a log are read.
 struct Format {
-  std::string word;  ///< what it is called
+  std::string word;  ///< name of the format
   Shape shape = Shape::kPattern;
   Pattern pattern;
-  /// The places of parts that the format has; the others are kNothing.
+  /// The meaning of each part that the format has; other parts are kNothing.
   std::array<Meaning, kLineParts> meanings;
-  /// JSON: names of members, those of nested ones with dots. CSV and W3C: of columns.
+  /// JSON: names of members, nested ones with dots. CSV and W3C: names of columns.
   std::array<std::string, kLineParts> names;
-  /// CSV and W3C: places of columns.
+  /// CSV and W3C: indices of columns.
   std::array<std::size_t, kLineParts> places = {};
   /// If the duration turns out to be in milliseconds, the time is that of the answer (Tomcat, as
   /// opposed to Apache).
@@ -103,45 +104,46 @@ struct Format {
   const Meaning& meaning(LinePart part) const { return meanings[static_cast<std::size_t>(part)]; }
   Meaning& meaning(LinePart part) { return meanings[static_cast<std::size_t>(part)]; }
   const std::string& name(LinePart part) const { return names[static_cast<std::size_t>(part)]; }
-  /// Takes what a variable means, unless the format has a better one. True if it is taken.
+  /// Offers a meaning, which is taken unless the format has a better one; returns whether it is
+  /// taken.
   bool offer(const Meaning& meaning);
 };
 
-/// The words that --log-format knows, with `|` between them; some stand for others (plain_word).
+/// The words that --log-format knows, separated by `|`; some are synonyms (see `plain_word`).
 std::string_view format_words();
 
-/// "caddy" is "json", and so on.
+/// The format that a synonym stands for: "json" for "caddy".
 std::string_view plain_word(std::string_view word);
 
-/// Whether the value of --log-format is a description and no word.
+/// Whether the value of --log-format is a description rather than a word.
 bool is_description(std::string_view text);
 
-/// What a server's own description of its format says: nginx's log_format, Apache's LogFormat,
-/// Tomcat's pattern, Envoy's format string or JSON format, HAProxy's log-format, gunicorn's
+/// Reads a server's own description of its format: nginx's log_format, Apache's LogFormat, Tomcat's
+/// pattern, Envoy's format string or JSON format, HAProxy's log-format, gunicorn's
 /// access_log_format. `tomcat:` and so on in front of it names the server, where `%` alone does not
-/// tell it. If it cannot be read, nothing, and why not, as an end of a sentence.
+/// tell it. If it cannot be read, returns empty, and `why_not` is the end of a sentence.
 std::optional<Format> described_format(std::string_view text, std::string& why_not);
 
 /// The format of lines that a known server writes: the one in which most of the lines make sense;
-/// nothing if none does. `word` is that of --log-format, `auto` or one that names some.
-/// `matched` is the number of lines that make sense.
+/// empty if none does. `word` is the value of --log-format: `auto`, or a name of some of these
+/// formats. `matched` is the number of lines that make sense.
 std::optional<Format> known_format(std::span<const std::string_view> lines, std::string_view word,
                                    std::size_t& matched);
 
 /// The meaning of columns or members with usual names.
 Meaning usual_meaning(std::string_view name);
 
-/// The unit that the name of a column of durations tells; otherwise all of them.
+/// The unit that the name of a column of durations contains; otherwise all units.
 std::uint8_t duration_unit_of(std::string_view name);
 
 /// The meaning of the fields of W3C's extended log format.
 Meaning w3c_meaning(std::string_view field);
 
-/// Whether values are those that they should be: a time, a status, a duration.
+/// Whether the values can be what the format says: a time, a status, a duration.
 bool make_sense(const Format& format, const LineValues& values);
 
 /// A line of logfmt, `time=... status=200 msg="..."`: calls `pair` with each name and value, quotes
-/// around values taken off. Words without `=` are skipped. The number of pairs.
+/// around values taken off. Words without `=` are skipped. Returns the number of pairs.
 template <typename Pair>
 std::size_t split_logfmt(std::string_view line, const Pair& pair) {
   std::size_t count = 0;
@@ -174,16 +176,15 @@ std::size_t split_logfmt(std::string_view line, const Pair& pair) {
   return count;
 }
 
-/// Whether a line that is none of the log's format is one of a request all the same, in another
-/// format: it has the time of the common log format, or the status of a JSON object.
+/// Whether a line that does not fit the log's format is a request in another format: it has the
+/// time of the common log format, or the status of a JSON object.
 bool looks_like_request(std::string_view line);
 
-/// Fields of comma-separated values. A quoted field that contains quotes keeps them doubled: no
-/// field that is read may have any. False if a quote is never closed.
+/// Splits a line of comma-separated values. Quotes inside a quoted field stay doubled; fields that
+/// matter have none. False if a quote is never closed.
 bool split_csv(std::string_view line, std::vector<std::string_view>& fields);
 
-/// Fields with blanks or tabs between them, of which quotes hold some together. False if a quote
-/// is never closed.
+/// Splits a line at blanks and tabs that are not inside quotes. False if a quote is never closed.
 bool split_blanks(std::string_view line, std::vector<std::string_view>& fields);
 
 }  // namespace retrysim::fit

@@ -22,9 +22,10 @@ constexpr std::size_t kMinIncidentBins = 16;
 constexpr std::size_t kMaxIncidents = 10;
 constexpr std::size_t kSeries = 3;
 
-// How much has to change for it to matter.
-constexpr double kMoreErrors = 0.01;  // percentage point, and twice the usual share
-constexpr double kLonger = 1.25;      // times the usual median
+// The least changes that matter.
+// Increase by a percentage point, and to twice the usual share.
+constexpr double kMoreErrors = 0.01;
+constexpr double kLonger = 1.25;  // times the usual median
 
 double in_seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
@@ -41,7 +42,7 @@ class Durations {
   }
   std::size_t all() const { return all_; }
 
-  /// The value that about a share `p` does not exceed: the upper end of a step.
+  /// The p-quantile, rounded up to the end of a step.
   std::int64_t quantile(double p) const {
     const double wanted = p * static_cast<double>(all_);
     double sum = 0;
@@ -53,7 +54,7 @@ class Durations {
   }
 
   /// The largest difference between the distribution functions of these values, each `factor` times
-  /// as large, and of others. Values within a few steps of each other are the same.
+  /// as large, and of others. Values within a few steps of each other count as equal.
   double distance(const Durations& others, double factor) const {
     constexpr double kSame = 1.05;
     const std::vector<double> own = shares(), theirs = others.shares();
@@ -107,10 +108,10 @@ struct Bin {
 };
 
 struct Interval {
-  std::size_t begin = 0, end = 0;  // of bins
+  std::size_t begin = 0, end = 0;  // indices of bins
 };
 
-/// n times the relative entropy of a share of k / n and one of p.
+/// n times the relative entropy between the shares k / n and p.
 double information(double k, double n, double p) {
   double sum = 0;
   if (k > 0) sum += k * std::log(k / (n * p));
@@ -118,8 +119,9 @@ double information(double k, double n, double p) {
   return sum;
 }
 
-/// By what factor the numbers in bins, or in any number of neighbouring bins together, vary more
-/// than independent lines with one share would. Medians: what is unusual does not count.
+/// The dispersion of the counts in bins, or in groups of neighbouring bins: their variance relative
+/// to that of independent lines with one share. Medians are used, so that unusual bins do not
+/// count.
 double dispersion_of(std::span<const Bin> bins) {
   constexpr double kMedianOfChiSquared = 0.4549;
   double most = 1;
@@ -148,8 +150,8 @@ double dispersion_of(std::span<const Bin> bins) {
   return most;
 }
 
-/// All intervals, at most one more than `kMaxIncidents`, in which the share is at least `times`
-/// the usual one and `more` above it, and no chance.
+/// All intervals, at most one more than `kMaxIncidents`, in which the share is at least `times` the
+/// usual one and `more` above it, beyond chance.
 std::vector<Interval> raised(std::vector<Bin> bins, double times, double more) {
   std::vector<Interval> found;
   const std::size_t n = bins.size();
@@ -187,7 +189,7 @@ std::vector<Interval> raised(std::vector<Bin> bins, double times, double more) {
   return found;
 }
 
-/// Joins those that overlap or leave hardly a bin between them.
+/// Joins intervals that overlap or have hardly a bin between them.
 std::vector<Interval> joined(std::vector<Interval> intervals) {
   constexpr std::size_t kBetween = 2;
   std::ranges::sort(intervals, {}, &Interval::begin);
@@ -220,15 +222,15 @@ class Pauses {
     if (longest_.size() > kMaxIncidents + 1) longest_.pop_back();
   }
 
-  /// Those that are much longer than any other, if there are that many events.
+  /// The pauses that are much longer than the others, among `events` events.
   std::vector<Stretch> unusual(std::size_t events) const {
     constexpr double kMinMissing = 30;  // events, on average: by chance e^-30
-    constexpr std::int64_t kTimes = 5;  // the longest of the usual pauses
+    constexpr std::int64_t kTimes = 5;  // times the longest of the usual pauses
     std::size_t count = 0;
     for (std::size_t i = 0; i + 1 < longest_.size(); ++i) {
       if (length(longest_[i]) >= kTimes * length(longest_[i + 1])) count = i + 1;
     }
-    // A single one has nothing to be compared with but the rate.
+    // A single pause can only be compared with the rate.
     if (longest_.size() == 1) count = 1;
     std::int64_t all = 0;
     for (std::size_t i = 0; i < count; ++i) all += length(longest_[i]);
@@ -344,7 +346,8 @@ class Search {
         bin.hits += took > limits[q] ? 1 : 0;
       }
     });
-    // A median raised by a quarter has many more than half of all above the usual one.
+    // If the median rises by a quarter, many more than half of the values are above the usual
+    // median.
     constexpr double kSomeMore = 1.1;
     std::vector<Interval> found = raised(bins[0], kSomeMore, 0);
     for (const Interval& i : raised(bins[1], 2, 0)) found.push_back(i);
@@ -353,7 +356,8 @@ class Search {
     return found;
   }
 
-  /// Whether median or 90 % quantile of the service times is so much longer.
+  /// Whether the median or the 90 % quantile of the service times is so much longer that it
+  /// matters.
   bool matters(const Interval& i) const {
     Durations inside, outside;
     each_service(servers_, 0, w_.visits.size(), [&](std::int64_t begin, std::int64_t took) {
@@ -366,7 +370,7 @@ class Search {
     });
   }
 
-  /// Leaves those that are incidents, and notes the others.
+  /// Keeps the intervals that are incidents, and makes notes of the others.
   void keep(std::vector<Interval>& intervals, std::string_view what, Incidents& all) const {
     if (intervals.size() > kMaxIncidents) {
       all.notes.push_back(fmt::format(
@@ -412,7 +416,7 @@ class Search {
     }
   }
 
-  /// No request ends although many are under way: no server works.
+  /// Adds stretches in which no request ends although many are under way, so that no server works.
   void add_stalls(Incidents& all) const {
     if (w_.visits.empty()) return;
     Pauses pauses(span_ns_);
@@ -438,7 +442,7 @@ class Search {
       Incident incident;
       incident.capacity = 0;
       incident.when = when;
-      // What was found in it, such as errors of a full queue, belongs to it.
+      // Incidents found within it, such as errors of a full queue, belong to it.
       std::erase_if(all.found, [&](const Incident& i) { return meet(i.when, when); });
       all.found.push_back(incident);
     }
@@ -498,14 +502,14 @@ class Search {
         }
       };
       add_errors(kMoreErrors / 2);
-      // Of many statuses each may be rare.
+      // Errors may have many statuses, each of them rare.
       const bool more_errors = incident.errors > incident.usual_errors + kMoreErrors;
       if (more_errors && incident.added_errors.empty()) add_errors(0);
       if (incident.slow) explain(incident, all);
     }
   }
 
-  /// Fewer servers, or slower ones?
+  /// Finds whether fewer servers or slower ones explain an incident.
   void explain(Incident& incident, const Incidents& all) const {
     const std::vector<Stretch> unusual = all.left_out();
     Durations usual;
@@ -514,7 +518,7 @@ class Search {
           unusual, [&](const Stretch& s) { return s.begin_ns <= begin && begin < s.end_ns; });
       if (!left_out) usual.add(took);
     });
-    // Without the bins at its edges, if it is long enough.
+    // Bins at the edges are left out if the incident is long enough.
     Stretch when = incident.when;
     constexpr std::int64_t kLong = 8;
     if (when.end_ns - when.begin_ns >= kLong * width_ns_) {
@@ -565,7 +569,7 @@ class Search {
       incident.servers_left = left;
       incident.capacity = static_cast<double>(left) / static_cast<double>(servers_);
     } else {
-      // The mean where the median is as usual: some requests are slow then.
+      // If the median is as usual, only some requests are slow, and the mean is compared.
       incident.speed = speed < 1 / kLonger ? speed : std::min(1.0, tail_ratio(usual, slower));
     }
   }

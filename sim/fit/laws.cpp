@@ -35,9 +35,8 @@ double late_share(std::span<const Observation> rows, double factor, double step_
 }
 
 /// Whether lines that were written one after the other are alike, and those that began one after
-/// the other are not. Requests are alike because they meet the same queue, or the same service at
-/// that time, which they do if they begin together: with durations that are too long they seem not
-/// to.
+/// the other are not. Requests that begin together have similar durations because they meet the
+/// same queue or service; durations that are too long hide that.
 bool alike_by_ends_only(const Log& log) {
   constexpr std::size_t kMaxLines = 20'000;
   constexpr double kSurelyAlike = 8, kHalf = 0.5;
@@ -62,11 +61,12 @@ bool alike_by_ends_only(const Log& log) {
 double factor_by_order(std::span<const Observation> rows, std::int64_t resolution_ns,
                        bool times_are_starts) {
   constexpr std::size_t kFewest = 100;
-  constexpr double kMany = 0.05, kHardlyAny = 0.1;  // of that
+  // Share of late lines now, and the part of it that may be left.
+  constexpr double kMany = 0.05, kHardlyAny = 0.1;
   if (!times_are_starts || rows.size() < kFewest) return 1;
-  // Somebody sorted them.
+  // The lines were sorted.
   if (std::ranges::is_sorted(rows, {}, &Observation::start_ns)) return 1;
-  // A step of the clock, and of durations in milliseconds.
+  // Tolerance: a step of the clock plus a step of durations in milliseconds.
   const double step_ns = static_cast<double>(resolution_ns) + 1e6;
   const double now = late_share(rows, 1, step_ns);
   if (now < kMany) return 1;

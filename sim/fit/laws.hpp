@@ -13,16 +13,16 @@
 
 namespace retrysim::fit {
 
-/// By how much the durations would have to be multiplied so that the lines are in the order in
-/// which they were written, if it is a thousand or a million, or one by that, and they are not in
-/// that order now. Tells only logs with times of requests: there the duration says when the line
-/// was written, unless lines were sorted by these times. `rows` are in the order of the file; 1: no
-/// such factor.
+/// The factor (a thousand, a million, or the inverse of one) by which durations would have to be
+/// multiplied so that the lines are in the order in which they were written; 1 if they are already,
+/// or no factor achieves it. Tells only logs with times of requests: there the duration says when
+/// the line was written, unless lines were sorted by these times. `rows` are in the order of the
+/// file.
 double factor_by_order(std::span<const Observation> rows, std::int64_t resolution_ns,
                        bool times_are_starts);
 
-/// The law that the durations of the log break, and what would mend it, as sentences; nothing if
-/// they break none.
+/// The law that the durations of the log break, and what would mend it, as sentences; empty if they
+/// break none.
 ///
 /// * Order: lines with times of requests are written when these end. And where lines with times of
 ///   answers are alike in the order of these, they are in that of their beginnings.

@@ -38,7 +38,7 @@ class LineReader::File {
   File& operator=(const File&) = delete;
   bool is_open() const { return pieces_->is_open(); }
 
-  /// The next ones; 0 at the end. Throws Failure, Interrupted.
+  /// Reads the next bytes; returns 0 at the end. Throws Failure, Interrupted.
   std::size_t read(std::span<char> to) {
     if (!begun_) begin();
     if (is_packed_) return unpack(to);
@@ -91,7 +91,7 @@ class LineReader::File {
         break;
       }
       if (between_members_) {
-        if (rest_.front() != '\x1f') break;  // what comes behind is none of it
+        if (rest_.front() != '\x1f') break;  // what follows is not gzip data
         if (::inflateReset(&unpacking_) != Z_OK) throw std::bad_alloc();
         between_members_ = false;
       }
@@ -114,7 +114,7 @@ class LineReader::File {
 
   std::unique_ptr<scenario::InputFile> pieces_;
   std::vector<char> piece_;
-  std::span<char> rest_;  // of the piece
+  std::span<char> rest_;  // rest of the current piece
   z_stream unpacking_ = {};
   bool begun_ = false, is_packed_ = false, between_members_ = false, at_end_ = false;
 };

@@ -26,8 +26,8 @@ class LineReader {
   /// Number of the line that was read last, from 1.
   std::uint64_t number() const { return number_; }
 
-  /// The next line, without its end; nothing at the end of the file. It lives until the next call.
-  /// Throws BadLog if the file cannot be read or a line has more than 1 MiB, and Interrupted.
+  /// The next line, without its end; empty at the end of the file. The text lives until the next
+  /// call. Throws BadLog if the file cannot be read or a line has more than 1 MiB, and Interrupted.
   std::optional<std::string_view> next();
 
  private:

@@ -40,7 +40,7 @@ LoadTestFormat with_columns_of(LoadTool tool, Shape shape, const Columns& column
   return test;
 }
 
-/// Places of columns that a header names.
+/// Sets the places of the columns that a header names.
 void place_columns(Format& format, const std::vector<std::string_view>& header) {
   for (std::size_t part = 0; part < kLineParts; ++part) {
     const std::string& name = format.names[part];

@@ -23,26 +23,28 @@ struct LoadTestFormat {
   LoadTool tool = LoadTool::kJmeter;
   Format format;
   bool has_header = true;  ///< CSV
-  /// Only lines whose `kFilter` is this; empty: all.
+  /// The value that `kFilter` of a line must have; empty: all lines are read.
   std::string filter;
 };
 
-/// The lines that a tool writes for each request; nothing if they are none of a load test. Throws
-/// BadLog, which says what the file is and what to do, for a summary. `file` is for the message.
+/// The format in which a tool writes a line for each request; empty if the lines are not those of a
+/// load test. Throws BadLog, which says what the file is and what to do, for a summary. `file` is
+/// for the message.
 std::optional<LoadTestFormat> load_test_of(std::span<const std::string_view> lines,
                                            const std::string& file);
 
-/// What came of a request of a load test.
+/// The outcome of a request in a load test.
 struct LoadTestAnswer {
   int status = 0;
   bool gave_up = false;  ///< the client's timeout ended it
 };
 
-/// A request without an answer, other than by a timeout: no connection, a connection that broke.
+/// The status of a request that failed without an answer other than by a timeout: no connection, or
+/// a broken one.
 inline constexpr int kNoAnswer = 599;
 
-/// Whether a line adds up those of several requests, as JMeter's Transaction Controllers write it.
-/// `message` is that of the error column.
+/// Whether a line is the sum of several requests, as JMeter's Transaction Controllers write it.
+/// `message` is the text of the error column.
 bool is_sum_of_requests(const LoadTestFormat& test, std::string_view message);
 
 /// The meaning of the tool's words for the status and for the error.
@@ -50,9 +52,10 @@ LoadTestAnswer answer_of(LoadTool tool, std::string_view status, std::string_vie
 
 /// What is known of a load test besides its requests.
 struct LoadTest {
-  std::string tool;                  ///< "JMeter"
-  std::optional<std::size_t> users;  ///< who made requests one after the other, if it is known
-  bool users_change = false;         ///< they were not as many all the time
+  std::string tool;  ///< "JMeter"
+  /// Users that make requests one after the other; empty if unknown.
+  std::optional<std::size_t> users;
+  bool users_change = false;  ///< the number of users changed during the test
   std::size_t no_answers = 0, timeouts = 0;
   double think_s = 0;  ///< the mean pause of a user between two requests, if users are known
 };

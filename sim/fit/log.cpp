@@ -44,7 +44,7 @@ struct Unreadable {
   std::string why;
 };
 
-/// Why a line is none of a request.
+/// Thrown for a line that is not a request, with the reason.
 struct NoRequest {
   std::string why;
 };
@@ -63,11 +63,11 @@ constexpr std::string_view unit_name(std::uint8_t unit) {
 
 bool is_one_unit(std::uint8_t units) { return (units & (units - 1)) == 0; }
 
-/// 0 if it is not known. Throws Unreadable.
+/// The status in a text; 0 if it is unknown. Throws Unreadable.
 int status_of(std::string_view text) {
   constexpr int kLargest = 999;
   if (const std::size_t last = text.find_last_of(", "); last != std::string_view::npos) {
-    text = text.substr(last + 1);  // of several upstreams
+    text = text.substr(last + 1);  // the last of several upstreams
   }
   if (is_nothing(text) || text == "-1") return 0;
   int status = 0;
@@ -106,7 +106,7 @@ bool flags_say_gave_up(FlagWords words, std::string_view text) {
   }
 }
 
-/// The path of a request line, or of a path or address: without host and query.
+/// The path in a request line, a path or an address, without host and query.
 std::string_view path_in(std::string_view text) {
   const std::size_t blank = text.find(' ');
   if (blank != std::string_view::npos) {
@@ -140,7 +140,7 @@ bool is_health_check(std::string_view path, std::string_view agent) {
 // --- Units of durations that the format does not tell. ---
 
 struct RawDurations {
-  double mean = 0, longest = 0, span_s = 0;  ///< in the log's own unit, but for the span
+  double mean = 0, longest = 0, span_s = 0;  ///< in the log's own unit, except the span
   std::size_t count = 0;
 };
 
@@ -224,7 +224,7 @@ class LogParser {
 
   const Names& services() const { return services_; }
 
-  /// Lines that name no service are of none, if there is one service and they are few.
+  /// Lines that name no service are left out if they are few and the others name one service.
   void leave_out_unnamed() {
     std::size_t unnamed = 0;
     for (const auto& [begin, end] : unnamed_) unnamed += end - begin;
@@ -281,7 +281,7 @@ class LogParser {
     test.think_s = std::max(0.0, static_cast<double>(*test.users) / rate - latency_s / requests);
   }
 
-  /// A name that many lines share is none of a request.
+  /// A name that many lines share is not the name of a request.
   void check_identity() {
     constexpr std::uint64_t kSample = 15;  // one name of sixteen
     constexpr double kMaxAttempts = 10;
@@ -386,7 +386,7 @@ class LogParser {
     } else if (!wants_fields) {
       if (std::optional<Format> known = known_format(lines, word, matched)) format_ = *known;
     }
-    // What is inside of something may look like the same format with more in front.
+    // The inside of a wrapping may look like the same format with more text in front.
     Wrapping wrapping = Wrapping::of(lines, [&](std::string_view inner) {
       if (described_) return follows(*described_, inner);
       std::size_t one = 0;
@@ -498,7 +498,7 @@ class LogParser {
     });
   }
 
-  /// Names with commas between them, although none that is known.
+  /// Whether a line looks like a CSV header, even if none of its names is known.
   static bool looks_like_header(std::string_view line) {
     constexpr std::size_t kLongestColumn = 64;
     std::vector<std::string_view> names;
@@ -581,7 +581,7 @@ class LogParser {
            !is_one_unit(format_.meaning(LinePart::kDuration).units);
   }
 
-  /// What the names of columns or members mean. One that is chosen stays.
+  /// Finds the meanings of columns or members by their names. A name that the user chose stays.
   void choose(const std::vector<std::string_view>& names) {
     std::array<bool, kLineParts> taken{};
     for (std::size_t part = 0; part < kLineParts; ++part) {
@@ -595,7 +595,7 @@ class LogParser {
     };
     for (std::size_t place = 0; place < names.size(); ++place) {
       if (names[place] == format_.name(LinePart::kDuration)) continue;
-      // Of Amazon's API Gateway, that is when the request came.
+      // In logs of Amazon's API Gateway, this time is when the request came.
       if (names[place] == "requestTime" && members_.contains("requestTimeEpoch")) continue;
       Meaning meaning =
           format_.shape == Shape::kW3c ? w3c_meaning(names[place]) : usual_meaning(names[place]);
@@ -720,7 +720,7 @@ class LogParser {
     choose({members_.begin(), members_.end()});
     note_paths();
     if (!had_service && format_.has(LinePart::kService) && log_.rows.size() > first_row_) {
-      // Lines that came before name none.
+      // The lines before this one name no service.
       services_.insert("");
       if (options_.service.empty()) {
         unnamed_.emplace_back(first_row_, log_.rows.size());
@@ -731,7 +731,7 @@ class LogParser {
     }
   }
 
-  /// Where the parts of lines of JSON are.
+  /// Notes the paths of the members that are read.
   void note_paths() {
     for (std::size_t part = 0; part < kLineParts; ++part) {
       const bool has = format_.has(static_cast<LinePart>(part)) && !format_.names[part].empty();
@@ -847,8 +847,8 @@ class LogParser {
     log_.rows.push_back(row);
   }
 
-  /// Notes where times go back and go on from there. A request that took long, whose time is that
-  /// of its beginning, is a line of its own.
+  /// Notes where times go back and go on from there. A single line with an earlier time is a
+  /// request that took long and is logged with its start.
   void watch_clock(std::int64_t time_ns) {
     constexpr std::int64_t kLeastNs = 300 * kNsOfSecond;
     constexpr int kManyLines = 20;
@@ -884,7 +884,7 @@ class LogParser {
         file_, first_set_back_.line));
   }
 
-  /// Of a log whose date only stands in its head, from which days are counted.
+  /// The time in a log whose date stands only in its head; days are counted from there.
   std::optional<std::int64_t> time_of_day(std::string_view text) {
     constexpr std::int64_t kHalfADayNs = 43'200 * kNsOfSecond;
     texts_[0] = fmt::format("{} {}", w3c_date_, text);
@@ -896,7 +896,8 @@ class LogParser {
     return time;
   }
 
-  /// Lines of other measurements of the test are none that is counted. Throws NoRequest.
+  /// Whether a line of a load test is a request; lines of other measurements are not counted.
+  /// Throws NoRequest.
   bool is_request_of_test(const LineValues& values) {
     const auto note_users = [&](std::string_view text) {
       const std::optional<double> users = parse_number(text);
@@ -933,7 +934,7 @@ class LogParser {
     return format_.meaning(LinePart::kTime).is_start;
   }
 
-  /// Throws Unreadable, NoRequest.
+  /// Reads a line. Throws Unreadable, NoRequest.
   void read_values(std::string_view line, LineValues& values) {
     switch (format_.shape) {
       case Shape::kPattern:
@@ -1007,7 +1008,7 @@ class LogParser {
                           ? fmt::format("it has no \"{}\"", format_.name(LinePart::kTime))
                           : "it has no time"};
     }
-    // "status=Pending" is that of something else.
+    // "status=Pending" is the status of something else.
     const auto says = [&](LinePart part) {
       const std::string_view text = values[index_of(part)];
       return is_there(part) && (part != LinePart::kStatus ||
@@ -1021,7 +1022,7 @@ class LogParser {
     if (expected) throw NoRequest{"it has neither duration nor status nor path"};
   }
 
-  /// Nothing if the line does not say it. Throws Unreadable.
+  /// The duration in a line, ns; empty if it has none. Throws Unreadable.
   std::optional<std::int64_t> duration_of(const LineValues& values, std::int64_t time_ns) {
     if (format_.has(LinePart::kFirst)) return sum_of(values, time_ns);
     std::string_view text = values[index_of(LinePart::kDuration)];
@@ -1067,7 +1068,7 @@ class LogParser {
     }
     const std::optional<std::int64_t> ns = parse_duration_with_units(text);
     if (!ns || !is_pending()) return ns;
-    // The unit of those that name none is told at the end; a log has one or the other.
+    // The unit of durations that name none is found at the end; a log must not mix both kinds.
     if (any_plain_) return std::nullopt;
     any_named_ = true;
     return ns;
@@ -1162,7 +1163,7 @@ class LogParser {
         file_, shown(fmt::format("{}", fmt::join(others, ", "))), options_.part("columns")));
   }
 
-  /// RawDurations that were kept in a unit that was not known become nanoseconds.
+  /// Converts durations that were kept in an unknown unit to nanoseconds.
   void resolve_unit() {
     const auto rows = std::span(log_.rows).subspan(first_row_);
     double factor = 1;
@@ -1218,7 +1219,7 @@ class LogParser {
       all.longest = std::max(all.longest, duration);
     }
     all.span_s = static_cast<double>(last - first) * 1e-9;
-    constexpr std::size_t kFewest = 20;  // that a fit takes
+    constexpr std::size_t kFewest = 20;  // fewest lines that can be fitted
     if (all.count < kFewest) return preferred != kNoUnit ? preferred : first_of(candidates);
     const std::string or_else =
         format_.shape == Shape::kPattern && !described_
@@ -1252,31 +1253,32 @@ class LogParser {
   Format format_;
   Wrapping wrapping_;
   std::string file_;
-  std::optional<LoadTestFormat> load_test_;  // if the file has results of one
+  std::optional<LoadTestFormat> load_test_;  // set if the file has results of a load test
   std::size_t users_seen_ = 0, most_users_seen_ = 0;
   std::uint64_t first_line_ = 0, header_line_ = 0, line_ = 0;
-  std::size_t first_row_ = 0;  // of the file
+  std::size_t first_row_ = 0;  // first row of the file
   bool takes_wrapper_time_ = false, is_iis_ = false, is_logfmt_ = false;
   std::size_t w3c_fields_ = 0;
-  std::string w3c_date_;                              // of its head; empty: none
+  std::string w3c_date_;  // date in the file's head; empty if there is none
   std::int64_t w3c_days_ns_ = 0, w3c_latest_ns_ = 0;  // since then
   std::optional<std::size_t> count_;                  // CSV: the column with numbers of requests
-  std::optional<std::int64_t> first_time_ns_;         // of the file, as lines have it
+  std::optional<std::int64_t> first_time_ns_;         // first time in the file, as lines have it
   struct SetBack {
     std::uint64_t line = 0;
-    std::int64_t by_ns = 0, behind_first_ns = 0;  ///< the latter: from the file's first line
+    /// How far the clock went back; how far that is behind the file's first time.
+    std::int64_t by_ns = 0, behind_first_ns = 0;
   };
   std::int64_t last_time_ns_ = 0, set_back_from_ns_ = 0, set_back_by_ns_ = 0;
   SetBack set_back_, first_set_back_;
   int lines_set_back_ = 0, times_set_back_ = 0;
-  std::int64_t scale_ = kFineScale;  // of durations without a unit
+  std::int64_t scale_ = kFineScale;  // factor for durations without a unit
   bool any_plain_ = false, any_named_ = false;
-  Names members_;                   // JSON: that lines of the file have
+  Names members_;                   // JSON: names of members in lines of the file
   std::set<std::uint64_t> shapes_;  // JSON: hashes of the names of members that lines have
   std::vector<std::string_view> fields_;
-  Members said_;  // JSON: by the line that was read last
+  Members said_;  // JSON: members of the last line
   std::uint64_t last_shape_ = 0;
-  std::array<std::uint64_t, kLineParts> paths_{};  // JSON: of the parts; 0: the line has none
+  std::array<std::uint64_t, kLineParts> paths_{};  // JSON: path of each part; 0: not in the lines
   std::array<std::string, kLineParts> texts_;
   Names services_;
   std::vector<std::pair<std::size_t, std::size_t>> unnamed_;  // rows of lines without a service
@@ -1299,7 +1301,7 @@ void check_services(const LogOptions& options, const Names& services, const Log&
   }
 }
 
-/// A log may have more than requests, but not hardly any: then it is another kind of log.
+/// Throws if hardly any lines are requests: then it is another kind of log.
 void check_that_most_are_requests(const Log& log) {
   constexpr std::uint64_t kMaxOthers = 20;
   const std::uint64_t requests = log.rows.size() + log.counts.size() + log.other_services;
@@ -1316,8 +1318,8 @@ void check_that_most_are_requests(const Log& log) {
   throw BadLog(message);
 }
 
-/// A log of many years has times in several units, or a line of another age. Sums and small
-/// multiples of what is left are within 64-bit range.
+/// Throws for a log of many years, which has times in several units, or a line of another age. Sums
+/// and small multiples of shorter spans are within 64-bit range.
 void check_span(std::int64_t first_ns, std::int64_t last_ns) {
   constexpr double kYear = 365.25 * 86400e9, kMost = 10;
   const double years = static_cast<double>(last_ns - first_ns) / kYear;
@@ -1328,7 +1330,7 @@ void check_span(std::int64_t first_ns, std::int64_t last_ns) {
                   years, kMost));
 }
 
-/// Lines without durations that have few times between them.
+/// Spreads lines without durations that share a few distinct times.
 void spread_shared_times(Log& log) {
   const auto [first, last] = std::ranges::minmax(log.rows, {}, &Observation::start_ns);
   const std::int64_t steps = (last.start_ns - first.start_ns) / log.time_resolution_ns + 1;
@@ -1405,8 +1407,8 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
   }
   // Without durations, all lines of a step would come at once.
   if (!log.has_durations) spread_shared_times(log);
-  // Of lines that start at the same time as far as the clock tells, any may be first: if the
-  // shortest were, requests that find few others would be the short ones.
+  // Lines with the same start, as far as the clock tells, are put into arbitrary order: with the
+  // shortest first, requests that find few others would be the short ones.
   const auto any_order = [](const Observation& row) {
     return static_cast<std::uint64_t>(row.end_ns()) * 0x9e3779b97f4a7c15u ^ row.request;
   };

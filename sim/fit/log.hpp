@@ -1,7 +1,8 @@
 // Access logs: which request arrived when, how long it took and how it ended. Lines are read one
-// after the other and forgotten; of each only numbers are kept, 24 bytes in all. Addresses, users,
-// paths and headers are not kept; of a request's name, or of client and path together, a hash is.
-// How lines are read in which format is in formats.hpp, what is around them in wrappers.hpp.
+// after the other and forgotten; of each line only numbers are kept, 24 bytes in all. Addresses,
+// users, paths and headers are not kept; of a request's name, or of client and path together, a
+// hash is. How lines are read in which format is in formats.hpp, what is around them in
+// wrappers.hpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -46,7 +47,7 @@ struct LogOptions {
   /// CSV, W3C and JSON: names of columns that differ from the usual ones.
   std::map<Role, std::string> columns = {};
   std::optional<double> duration_unit_s =
-      {};  ///< otherwise that of the format, or of the column's name
+      {};  ///< empty: the unit is that of the format, or follows from the column's name
   std::optional<bool> time_is_start =
       {};                    ///< otherwise that of the format, or of the column's name
   std::string service = {};  ///< only lines of this service; empty: all, if there is only one
@@ -54,20 +55,21 @@ struct LogOptions {
   NameOfPart part = [](std::string_view name) { return std::string(name); };
 };
 
-/// What nginx and most others log of a client that closed its connection before it had an answer.
+/// The status that nginx and most others log for a client that closed its connection before it had
+/// an answer.
 inline constexpr int kClientGaveUp = 499;
-/// What an AWS load balancer logs then.
+/// The status that an AWS load balancer logs for such a client.
 inline constexpr int kClientGaveUpAlb = 460;
 
-/// Whether a status is that of a client that did not wait for the answer.
+/// Whether a status means that the client did not wait for the answer.
 inline bool says_gave_up(int status) {
   return status == kClientGaveUp || status == kClientGaveUpAlb;
 }
 
-/// Whether a status is a failure: 429, from 500 on, and that of a client that gave up.
+/// Whether a status is a failure: 429, 500 and above, or that of a client that gave up.
 inline bool is_error(int status) { return status >= 500 || status == 429 || says_gave_up(status); }
 
-/// One line, 24 bytes.
+/// One line of a log, in 24 bytes.
 struct Observation {
   std::int64_t start_ns = 0;  ///< when the request arrived, since 1970 or since the log's own zero
   std::int64_t duration_ns : 48 = 0;  ///< 0 if it has none
@@ -77,12 +79,13 @@ struct Observation {
   /// The client did not wait for the answer. The status is then 499 or 460, whatever else the line
   /// says: the duration is how long the client waited.
   bool gave_up : 1 = false;
-  /// Hash of its name, or of client and path together, if it has none; 0: neither is known.
+  /// Hash of the request's name, or if it has none, of client and path together; 0: neither is
+  /// known.
   std::uint64_t request = 0;
 
   static constexpr std::int64_t kLongestNs = (std::int64_t{1} << 47) - 1;  ///< 39 hours
 
-  /// A longer duration is cut to the longest.
+  /// Makes an observation; a duration above the longest is cut to it.
   static Observation of(std::int64_t start_ns, std::int64_t duration_ns, int status) {
     Observation row;
     row.start_ns = start_ns;
@@ -91,7 +94,7 @@ struct Observation {
     row.gave_up = says_gave_up(status);
     return row;
   }
-  /// A line that has no duration.
+  /// Makes the observation of a line without a duration.
   static Observation without_duration(std::int64_t time_ns, int status) {
     Observation row = of(time_ns, 0, status);
     row.has_duration = false;
@@ -99,7 +102,7 @@ struct Observation {
   }
   bool has_status() const { return status != 0; }
   static constexpr std::uint64_t kKeyBit = std::uint64_t{1} << 63;
-  /// Whether `request` is that of client and path.
+  /// Whether `request` is a hash of client and path rather than of a name.
   static bool is_key(std::uint64_t request) { return (request & kKeyBit) != 0; }
   std::int64_t end_ns() const { return start_ns + duration_ns; }
   bool failed() const { return is_error(static_cast<int>(status)); }
@@ -110,14 +113,14 @@ static_assert(sizeof(Observation) == 24);
 struct StatusCount {
   int status = 0;
   std::size_t lines = 0;
-  double mean_s = 0;  ///< of their durations
+  double mean_s = 0;  ///< mean duration of these lines
 };
 
 /// Counts lines by status.
 class StatusCounter {
  public:
   void add(const Observation& row);
-  /// In the order of the statuses.
+  /// The counts, in ascending order of the statuses.
   const std::vector<StatusCount>& counts() const { return counts_; }
 
  private:
@@ -130,7 +133,8 @@ struct BadLine {
   std::string why;
 };
 
-/// A row of a monitoring export: how many requests there were in the bucket that begins then.
+/// A row of a monitoring export: how many requests there were in the bucket that begins at
+/// `time_ns`.
 struct Count {
   std::int64_t time_ns = 0;
   double requests = 0;
@@ -138,19 +142,22 @@ struct Count {
 
 struct Log {
   std::vector<Observation> rows;  ///< in the order of their starts
-  /// In order of time. If there are any, there are no rows: the "log" is a monitoring export.
+  /// Request counts in the order of time. If there are any, there are no rows: the "log" is a
+  /// monitoring export.
   std::vector<Count> counts;
-  std::optional<LoadTest> load_test;  ///< the lines are results of one, as its clients saw them
-  std::string format;                 ///< the word
-  std::uint64_t lines = 0;            ///< with content; without headers
+  /// Set if the lines are results of a load test, as its clients saw them.
+  std::optional<LoadTest> load_test;
+  std::string format;       ///< name of the format
+  std::uint64_t lines = 0;  ///< lines with content, without headers
   std::uint64_t bad_lines = 0;
   std::uint64_t other_services = 0;  ///< lines of services that were not asked for
   std::uint64_t no_service = 0;      ///< lines of no service, where the others name one
-  std::uint64_t other_lines = 0;     ///< that are no requests: messages, stack traces, events
+  std::uint64_t other_lines = 0;    ///< lines that are not requests: messages, stack traces, events
   std::uint64_t health_checks = 0;  ///< requests of load balancers and the like, which are left out
   std::vector<BadLine> first_bad;   ///< at most ten
   std::vector<BadLine> first_other;  ///< at most three
-  std::vector<std::string> notes;    ///< how the log was read, where that is not plain; sentences
+  /// Sentences about how the log was read, where that is not obvious.
+  std::vector<std::string> notes;
   bool has_durations = true, has_statuses = false, has_requests = false;
   bool has_keys = false;  ///< some lines without a name have client and path
   /// The largest of 1 s, 1 ms, 1 us, 1 ns of which all times are a multiple.
@@ -159,17 +166,19 @@ struct Log {
   /// The clock is too coarse for the durations (coarse.hpp): lines of the same time were spread
   /// over its step in their order.
   bool is_coarse = false;
-  /// And they are not in the order in which they were written: buffers, each with a bunch of lines.
+  /// The clock is coarse and lines are not in the order in which they were written: several buffers
+  /// wrote bunches of lines.
   bool is_disordered = false;
-  /// By how much durations would have to be multiplied for the lines to be in order (laws.hpp).
+  /// The factor by which durations would have to be multiplied for the lines to be in order
+  /// (laws.hpp); 1: none.
   double order_factor = 1;
   NameOfPart part = LogOptions{}.part;  ///< as in `LogOptions`
 
-  /// Other rows by the same clock, with the same members. What is about the files is left out.
+  /// A log with other rows and the same clock and settings, without what concerns the files.
   Log with(std::vector<Observation> other_rows) const;
 };
 
-/// A log cannot be read, or not enough of it. The message has file and line.
+/// Thrown if a log cannot be read, or not enough of it. The message has file and line.
 class BadLog : public InputError {
  public:
   using InputError::InputError;

@@ -36,7 +36,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-/// Of "\u" and four digits, which are known to be there.
+/// The code unit of "\u" and four digits, which are known to be there.
 std::uint32_t code_unit(std::string_view text) {
   std::uint32_t code = 0;
   for (std::size_t i = 2; i < 6; ++i) {
@@ -62,7 +62,7 @@ void append_utf8(std::string& text, std::uint32_t code) {
   add(0x80 | (code & 0x3f));
 }
 
-/// What a valid text of JSON says. Half of a surrogate pair is U+FFFD.
+/// Removes the escapes of a valid JSON text. Half of a surrogate pair becomes U+FFFD.
 void unescape(std::string_view raw, std::string& text) {
   constexpr std::uint32_t kHigh = 0xd800, kLow = 0xdc00, kBehind = 0xe000, kReplacement = 0xfffd;
   constexpr std::size_t kCode = 6;
@@ -97,7 +97,7 @@ void unescape(std::string_view raw, std::string& text) {
 
 }  // namespace
 
-/// Descends into a line.
+/// A recursive parser of one line.
 class Members::Reader {
  public:
   Reader(std::string_view line, Members& members)
@@ -137,7 +137,7 @@ class Members::Reader {
     return true;
   }
 
-  /// Eight bytes of which none ends a text, or is no byte of one.
+  /// Whether none of eight bytes ends a text or is invalid in one.
   static bool are_plain(const char* at) {
     constexpr std::uint64_t kOnes = 0x0101010101010101u, kHighs = 0x8080808080808080u;
     std::uint64_t bytes = 0;
@@ -147,7 +147,7 @@ class Members::Reader {
     return (zeros(bytes ^ kOnes * '"') | zeros(bytes ^ kOnes * '\\') | below_blank) == 0;
   }
 
-  /// Behind the quote that begins it. Nothing if it is none.
+  /// Reads a text after its opening quote. Empty if it is not a valid text.
   std::optional<Text> text() {
     const char* begin = at_;
     bool escaped = false;
@@ -189,8 +189,8 @@ class Members::Reader {
     return true;
   }
 
-  /// Of an object that is at `place` among the members (SIZE_MAX: that of the line), the members
-  /// are added; arrays are skipped. Nothing if there is no value.
+  /// Reads a value. The members of an object are added, with `place` as the index of the object
+  /// (SIZE_MAX: the line's); arrays are skipped. Empty if there is no valid value.
   std::optional<Member::Kind> value(std::uint64_t path, std::size_t place, std::size_t depth,
                                     bool in_array = false) {
     if (at_ == end_) return std::nullopt;
@@ -281,7 +281,7 @@ class Members::Reader {
 
   const char *at_, *end_;
   Members& members_;
-  bool escaped_ = false;  // the text that was read last
+  bool escaped_ = false;  // whether the last text had escapes
   bool too_deep_ = false;
   std::string name_;
 };

@@ -20,7 +20,7 @@ namespace {
 /// A name or key, and the line that has it.
 using Named = std::pair<std::uint64_t, std::uint32_t>;
 
-/// In the order of names, and of time for each.
+/// Names with their lines, sorted by name, and by time for each name.
 std::vector<Named> sorted_names(const Log& log, bool of_keys) {
   std::vector<Named> names;
   names.reserve(log.rows.size());
@@ -70,7 +70,7 @@ FittedRetries by_names(const Log& log, std::vector<bool>& first) {
 
 constexpr std::array<double, 12> kWindows = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50};
 
-/// Of lines that ended in one way: how many, and how many were followed within each window.
+/// Lines that ended in one way: how many there are, and how many were followed within each window.
 struct Followed {
   double lines = 0;
   std::array<double, kWindows.size()> within{};
@@ -105,13 +105,14 @@ FollowedByEnd count_followed(const Log& log, const std::vector<Named>& names, st
   return counts;
 }
 
-/// How many failed attempts would be followed by chance, and the variance of that estimate.
+/// Expected number of failed attempts followed by chance, and the variance of that estimate.
 struct ByChance {
   std::array<double, kWindows.size()> mean{}, variance{};
 };
 
 ByChance chance_of(const Log& log, const std::vector<Named>& names, const Followed& succeeded) {
-  constexpr double kShared = 10;  // lines of all keys that count for each
+  // Weight, in lines, of the share over all keys in that of each key.
+  constexpr double kShared = 10;
   ByChance chance;
   StopCounter<1024> keys;
   for (std::size_t begin = 0, end = 0; begin < names.size(); begin = end) {
@@ -130,8 +131,8 @@ ByChance chance_of(const Log& log, const std::vector<Named>& names, const Follow
   return chance;
 }
 
-/// Up to which number of attempts failures are followed: the last one whose failures are followed
-/// at least half as often, above chance, as those of first attempts.
+/// Finds the most attempts of a request: the last attempt number whose failures are followed, above
+/// chance, at least half as often as those of first attempts.
 class Chains {
  public:
   void failed(std::size_t attempt, bool was_followed) {
@@ -181,7 +182,7 @@ FittedRetries by_keys(const Log& log, std::vector<bool>& first) {
   while (largest > 0 && all.failed.within[w] - chance.mean[w] < kNearlyAll * largest) ++w;
   const double followed = all.failed.within[w], excess = followed - chance.mean[w];
   const double share = chance.mean[w] / all.failed.lines;
-  // What is retried may also be followed by chance.
+  // A failure that is retried may also be followed by chance.
   const double retries = std::min(followed, excess / std::max(1 - share, 0.01));
   found.window_s = kWindows[w];
   found.followed = static_cast<std::size_t>(followed);
@@ -195,7 +196,7 @@ FittedRetries by_keys(const Log& log, std::vector<bool>& first) {
 
   std::vector<double> delays;
   Chains chains;
-  double taken = 0;  // of the share of the lines that are retries
+  double taken = 0;  // expected retries not yet marked as such
   StopCounter<> lines;
   for (std::size_t begin = 0, end = 0; begin < names.size(); begin = end) {
     end = end_of_name(names, begin);

@@ -15,17 +15,18 @@
 namespace retrysim::fit {
 
 struct FittedRetries {
-  std::size_t requests = 0, attempts = 0;  ///< of lines with a name, or with client and path
-  std::size_t most_attempts = 1;           ///< of one request
+  std::size_t requests = 0, attempts = 0;  ///< counts of lines with a name, or with client and path
+  std::size_t most_attempts = 1;           ///< most attempts of one request
   double median_delay_s = 0;  ///< from the end of an attempt to the next one of its request
 
   bool by_name = true;
-  // If not:
-  std::size_t failed = 0;    ///< attempts
-  std::size_t followed = 0;  ///< lines that another one of the same client and path follows in time
-  double window_s = 0;       ///< how soon that is
-  double by_chance = 0;      ///< expected number of these if there were no retries
-  Estimate retries;          ///< the rest
+  // If lines have no names:
+  std::size_t failed = 0;  ///< failed attempts
+  /// Failed attempts followed within the window by a line of the same client and path.
+  std::size_t followed = 0;
+  double window_s = 0;   ///< length of the window
+  double by_chance = 0;  ///< expected number of followed attempts if there were no retries
+  Estimate retries;      ///< estimated number of retries: the excess over chance
 
   bool any() const { return attempts > requests; }
 };
@@ -35,11 +36,11 @@ struct FittedRetries {
 /// are compared with those that follow a successful one as soon, which are no retries: as many of
 /// each client and path are taken for chance. Of 1, 2, 5 times powers of ten from 10 ms to 50 s the
 /// window is the shortest that has 95 % of the largest excess. An excess of less than ten lines, or
-/// four standard errors, is none. Which of the lines are retries is not known: their share is taken
-/// evenly. `retries` is empty if the log tells nothing of them.
+/// four standard errors, counts as 0. Which of the lines are retries is not known: their share is
+/// taken evenly. `retries` is empty if the log tells nothing of them.
 std::vector<bool> first_attempts(const Log& log, std::optional<FittedRetries>& retries);
 
-/// How many there are and how that is known, as sentences.
+/// Sentences about how many retries there are, and how that is known.
 std::string retry_words(const FittedRetries& retries);
 
 }  // namespace retrysim::fit

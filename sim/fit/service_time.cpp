@@ -28,7 +28,7 @@ namespace bm = boost::math;
 constexpr std::size_t kMaxCompared = 20'000;  // values from which laws are found
 constexpr std::size_t kMinForLaw = 50;
 constexpr std::size_t kEmpiricalValues = 1'000;
-constexpr double kSmallCv = 1e-3;     // below it a time is called constant
+constexpr double kSmallCv = 1e-3;  // coefficient of variation below which a time counts as constant
 constexpr double kFarFromLaw = 0.02;  // Kolmogorov distance
 constexpr double kCloseAic = 10;
 constexpr double kFarInTail = 0.1;  // relative error of the 99 % quantile
@@ -87,7 +87,7 @@ Values values_of(std::vector<double> sorted) {
   return v;
 }
 
-// Each law by its largest likelihood; `aic` first holds the logarithm of that likelihood.
+// Maximum-likelihood fits of each law; `aic` first holds the logarithm of the likelihood.
 
 Law exponential(const Values& v) {
   return {LawKind::kExponential, {v.mean}, -v.n() * (1 + std::log(v.mean)), 0};
@@ -151,7 +151,8 @@ Law pareto(const Values& v) {
   return {LawKind::kPareto, {v.x.front(), shape}, likelihood, 0};
 }
 
-// Expectation and maximization, from several beginnings: the share of short ones.
+// The EM algorithm (expectation and maximization) from several starting points: the share of short
+// values.
 Law hyperexponential(const Values& v) {
   Law best{LawKind::kHyperexponential, {}, -std::numeric_limits<double>::infinity(), 0};
   for (const double share : {0.3, 0.6, 0.9}) {
@@ -191,7 +192,7 @@ Law hyperexponential(const Values& v) {
 
 Law two_lognormals(const Values& v) {
   Law best{LawKind::kTwoLognormals, {}, -std::numeric_limits<double>::infinity(), 0};
-  // Narrower, a law could be one value with an infinite likelihood.
+  // A narrower law could shrink to one value with an infinite likelihood.
   const double narrowest = std::max(1e-4, 1e-2 * v.deviation_log);
   for (const double share : {0.2, 0.5, 0.8, 0.95}) {
     const auto cut = static_cast<std::size_t>(share * v.n());
@@ -268,7 +269,7 @@ Estimate quantile_of(const std::vector<double>& sorted, double p, double step_s)
           at(std::ceil(n * p + half)) + step_s / 2};
 }
 
-/// Not so many that they take long, from all of the log alike.
+/// An even subsample of the values, at most kMaxCompared.
 std::vector<double> thinned(const std::vector<double>& values) {
   if (values.size() <= kMaxCompared) return values;
   std::vector<double> kept;
@@ -280,14 +281,14 @@ std::vector<double> thinned(const std::vector<double>& values) {
 }
 
 /// How far rounding moves the mean, at most (95 %), of sorted values that are multiples of a step.
-/// It does not where the density is even over a few steps. What is more frequent than both of its
-/// neighbours may be narrower than a step, and anywhere within half a step: requests that take 2.1
-/// to 2.5 ms are all written as 2 ms.
+/// Where the density is even over a few steps, it does not. A multiple that is more frequent than
+/// both of its neighbours may be a peak narrower than a step, anywhere within half a step: requests
+/// that take 2.1 to 2.5 ms are all written as 2 ms.
 double rounding_of_mean(const std::vector<double>& sorted, double step_s) {
   struct Multiple {
     double at = 0, count = 0;
   };
-  // There may be as many as there are values: only three are kept.
+  // There may be as many multiples as values, so only three are kept at a time.
   Multiple before, now, after;
   double squares = 0;
   const auto go_on = [&](const Multiple& next) {
@@ -318,9 +319,10 @@ double rounding_of_mean(const std::vector<double>& sorted, double step_s) {
   return kCertainty / 2 * step_s * std::sqrt(squares);
 }
 
-/// The mean of independent values. Hall, "On the removal of skewness by transformation", J. R.
-/// Statist. Soc. B 54 (1992). A few long values also make the deviation uncertain: the next term of
-/// the same expansion (Hall, "The Bootstrap and Edgeworth Expansion", 1992, 2.6) widens both sides.
+/// The mean of independent values with an interval. Hall, "On the removal of skewness by
+/// transformation", J. R. Statist. Soc. B 54 (1992). A few long values also make the deviation
+/// uncertain: the next term of the same expansion (Hall, "The Bootstrap and Edgeworth Expansion",
+/// 1992, 2.6) widens both sides.
 Estimate mean_of(const std::vector<double>& sorted, double mean, double deviation, double step_s) {
   const auto n = static_cast<double>(sorted.size());
   double cubes = 0, fourths = 0;
@@ -333,7 +335,7 @@ Estimate mean_of(const std::vector<double>& sorted, double mean, double deviatio
   const double a = deviation > 0 ? cubes / (deviation * deviation * deviation) / std::sqrt(n) : 0;
   const double z = quantile(complement(bm::normal(), (1 - kCertainty) / 2));
   constexpr double kStraight = 1e-4;
-  // Student's t of which the transformed one has the normal distribution.
+  // Student's t whose transformed value has the normal distribution.
   const auto t = [&](double u) {
     return std::abs(a) < kStraight ? u : 3 / a * (std::cbrt(1 + a * (u - a / 6)) - 1);
   };
@@ -347,8 +349,8 @@ Estimate mean_of(const std::vector<double>& sorted, double mean, double deviatio
   return {mean, std::max(0.0, mean - below), mean + above};
 }
 
-/// Whether times, multiples of the resolution, are cut off: then as many are 0 as are 1; if they
-/// are rounded, half as many.
+/// Whether times are truncated to multiples of the resolution: then as many are 0 as are 1; if they
+/// are rounded, half as many are 0.
 bool are_cut_off(const std::vector<double>& values, double resolution_s) {
   constexpr double kBetween = 0.75, kHalf = 0.5, kOneAndAHalf = 1.5;
   const auto up_to = [&](double multiples) {
@@ -359,8 +361,8 @@ bool are_cut_off(const std::vector<double>& values, double resolution_s) {
   return ones > 0 && zeros > kBetween * ones;
 }
 
-/// Of sorted times: equal ones evenly over those that are written like that. Many at one point
-/// would look like a kind of their own; and no density has zeros.
+/// Spreads equal ones of sorted times evenly over the interval that is written like them. Many at
+/// one point would look like a separate kind of requests, and densities need values above 0.
 void spread(std::vector<double>& sorted, double resolution_s) {
   constexpr double kHalf = 0.5, kLeast_s = 1e-12;
   for (auto begin = sorted.begin(); begin != sorted.end();) {
@@ -373,7 +375,8 @@ void spread(std::vector<double>& sorted, double resolution_s) {
   }
 }
 
-// Two bumps: the density of the mixture, of the logarithms, has a valley between its medians.
+// Says whether the law has two peaks: the density of the mixture, of the logarithms, has a valley
+// between its medians.
 std::string two_kinds_in(const Law& law) {
   const double p = law.parameters[0];
   const double m1 = std::log(law.parameters[1]), m2 = std::log(law.parameters[3]);
@@ -513,7 +516,7 @@ FittedServiceTime fit_service_time(std::vector<double> values_s, double resoluti
     fit.why = std::move(why);
     const std::size_t count = std::min(kEmpiricalValues, values_s.size());
     for (std::size_t i = 0; i < count; ++i) {
-      // The mean of each of `count` equal parts, so that the mean stays.
+      // Each quantile is the mean of one of `count` equal parts, which preserves the mean.
       const std::size_t begin = i * values_s.size() / count;
       const std::size_t end = (i + 1) * values_s.size() / count;
       double sum = 0;
@@ -538,7 +541,8 @@ FittedServiceTime fit_service_time(std::vector<double> values_s, double resoluti
   std::erase_if(fit.laws,
                 [](const Law& law) { return law.parameters.empty() || !std::isfinite(law.aic); });
   std::ranges::stable_sort(fit.laws, {}, &Law::aic);
-  // Of laws that are about as good, the simplest: chance alone makes such differences.
+  // Among laws that are about equally good, the simplest is chosen: chance alone makes such
+  // differences.
   const auto simpler = [&](const Law& a, const Law& b) {
     const auto size = [&](const Law& law) {
       const bool close = law.aic - fit.laws.front().aic < kCloseAic;

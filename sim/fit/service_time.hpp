@@ -43,9 +43,9 @@ struct Law {
 };
 
 struct FittedServiceTime {
-  std::size_t values = 0;  ///< that were used
-  /// They are all durations, shortened by this share, which was waiting; nothing: they are
-  /// durations of requests that did not wait.
+  std::size_t values = 0;  ///< number of values used
+  /// If set, the values are all durations, reduced by this share, which was waiting; empty: the
+  /// values are durations of requests that did not wait.
   std::optional<double> wait_share;
   /// Statistics of the values, in seconds, with intervals that need no law: that of the mean allows
   /// for skewness (Hall's transformation of Student's t), those of the quantiles count values; all
@@ -53,21 +53,21 @@ struct FittedServiceTime {
   Estimate mean, p50, p99;
   double cv = 0;          ///< standard deviation / mean
   std::vector<Law> laws;  ///< the laws that were tried, the best (least AIC) first
-  Law chosen;             ///< what the scenario has
-  std::string why;        ///< it was chosen, as a sentence
+  Law chosen;             ///< the law that the scenario has
+  std::string why;        ///< a sentence why it was chosen
   /// Two kinds of requests can be told apart: the sentence says how many and how long.
   std::string two_kinds;
-  std::vector<double> quantiles_s;  ///< of the values, if the chosen law is empirical
+  std::vector<double> quantiles_s;  ///< quantiles of the values, if the chosen law is empirical
 };
 
-/// The law of service times in seconds, not negative, at least one; independent of each other. They
-/// are measured in multiples of `resolution_s`; where they are cut off, half of it is added.
+/// Fits the law of service times to at least one value, in seconds, not negative, independent of
+/// each other. Values are multiples of `resolution_s`; if they were truncated, half of it is added.
 FittedServiceTime fit_service_time(std::vector<double> values_s, double resolution_s);
 
-/// The value in the middle of some values, which are put into another order; the upper one of two.
+/// The median of the values, which are reordered; of two middle values the upper one.
 double median_of(std::vector<double>& values);
 
-/// Three digits with a unit: "12.5 ms".
+/// A time with three digits and a unit: "12.5 ms".
 std::string time_words(double seconds);
 
 /// "1457 requests that did not wait".

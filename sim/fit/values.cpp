@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 std::optional<std::int64_t> parse_epoch(std::string_view text) {
-  // The next unit begins where the one before would be in the year 5138.
+  // A number belongs to the next unit if it would be beyond the year 5138 in the unit before.
   constexpr double kSeconds = 1e11, kMilliseconds = 1e14, kMicroseconds = 1e17, kLatest = 9e18;
   const std::optional<double> value = parse_number(text);
   if (!value) return std::nullopt;
@@ -111,7 +111,7 @@ std::optional<std::int64_t> parse_log_time(std::string_view text) {
   const std::optional<std::int64_t> time = is_common ? parse_common_log_time(text)
                                            : is_iso  ? parse_like_iso(text)
                                                      : parse_epoch(text);
-  // Of times after 1970, differences are within 64-bit range, too.
+  // Differences of times after 1970 are within 64-bit range, too.
   return time && *time >= 0 ? time : std::nullopt;
 }
 
@@ -141,7 +141,7 @@ std::optional<double> parse_number(std::string_view text) {
 }
 
 std::optional<std::int64_t> parse_duration_with_units(std::string_view text) {
-  // Longer names before those that they begin with.
+  // Longer names stand before their prefixes.
   static constexpr std::pair<std::string_view, double> kUnits[] = {
       {"ns", 1},          {"us", 1e3},           {"\xc2\xb5s", 1e3},
       {"\xce\xbcs", 1e3}, {"milliseconds", 1e6}, {"millis", 1e6},

@@ -18,7 +18,7 @@ namespace retrysim::fit {
 
 namespace {
 
-/// Simulates what a fit of the first half of the log says, against the second half.
+/// Simulates a fit of the first half of the log, and compares it with the second half.
 std::optional<Backtest> backtest(const Log& log, const Fit& whole, std::string& why_not) {
   std::optional<BacktestPlan> plan = BacktestPlan::of(log, whole, why_not);
   if (!plan) return std::nullopt;
@@ -50,7 +50,7 @@ WholeFit fit_files(const std::vector<std::string>& logs, const LogOptions& optio
   whole.log = read_log(logs, options);
   whole.fit = fit_log(whole.log);
   whole.backtest = backtest(whole.log, whole.fit, whole.why_untested);
-  // On a coarse clock the arrivals of the scenario are not quite those of the log.
+  // With a coarse clock the arrivals of the scenario differ slightly from those of the log.
   if (whole.backtest && !whole.log.is_coarse) {
     if (const std::optional<std::string> why = whole.backtest->refusal(whole.fit)) {
       refuse_service_time(whole.fit, *why);

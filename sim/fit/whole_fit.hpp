@@ -21,16 +21,16 @@ struct WholeFit {
   Log log;
   Fit fit;  ///< without a service time that the backtest contradicts
   std::optional<Backtest> backtest;
-  std::string why_untested;  ///< if there is none
+  std::string why_untested;  ///< why there is no backtest; empty if there is one
 };
 
-/// Throws BadLog, and Interrupted if asked to stop.
+/// Reads and fits logs. Throws BadLog, and Interrupted if asked to stop.
 WholeFit fit_files(const std::vector<std::string>& logs, const LogOptions& options);
 
 /// "Fitted by retrysim 0.2.0 from access.log (1200 lines)."
 std::string source_of(const std::vector<std::string>& logs, const Log& log);
 
-/// The scenario of `scenario_files`. Throws BadLog if it does not load.
+/// Loads the scenario in the files of `scenario_files`. Throws BadLog if it does not load.
 LoadedScenario load_files(const std::vector<std::pair<std::string, std::string>>& files);
 
 }  // namespace retrysim::fit

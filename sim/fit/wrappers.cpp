@@ -25,8 +25,8 @@ std::string_view time_in_front(std::string_view line) {
   return time.size() < line.size() && parse_log_time(time) ? time : "";
 }
 
-/// What a JSON object has under the first of some names that it has: a text, or a number if
-/// `numbers` are asked for. Nothing if it has none.
+/// The value of the first of several names that a JSON object has: a text, or also a number if
+/// `numbers` is true. Empty if it has none of them.
 std::optional<std::string_view> member_of(Members& members, std::span<const std::string_view> names,
                                           bool numbers) {
   const Member* best = nullptr;

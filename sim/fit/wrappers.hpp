@@ -16,15 +16,15 @@
 
 namespace retrysim::fit {
 
-/// A line without what was around it. It lives until the next one.
+/// A line without its wrapping. It lives until the next line.
 struct Unwrapped {
   std::string_view line;
   std::string_view time;     ///< when the collector got the line, if it says so
   std::string_view service;  ///< whose line it is, if it says so: "web" of compose's "web-1 | "
-  bool is_whole = true;      ///< and not a part of a line that was too long
+  bool is_whole = true;      ///< false: part of a line that was too long
 };
 
-/// Layers, from outside to inside.
+/// The layers around the lines of a log, from outside to inside.
 class Wrapping {
  public:
   /// The layers of most of the lines. Those in JSON objects are taken off only if `is_known` says
@@ -33,7 +33,7 @@ class Wrapping {
                      const std::function<bool(std::string_view)>& is_known);
 
   bool any() const { return !layers_.empty(); }
-  /// Such as "docker"; empty if there are none.
+  /// The names of the layers, such as "docker"; empty without layers.
   std::string words() const;
   /// A line that lacks a layer is handed on as it is.
   Unwrapped unwrap(std::string_view line);
@@ -43,7 +43,8 @@ class Wrapping {
   static bool take_off(Layer layer, Unwrapped& line, Members& members);
 
   std::vector<Layer> layers_;
-  std::vector<Members> members_;  // of layers in JSON, one each; times and lines may lie here
+  // Parsed members, one object for each layer in JSON; they may hold the texts of times and lines.
+  std::vector<Members> members_;
 };
 
 }  // namespace retrysim::fit
