@@ -57,7 +57,7 @@ struct GraphStretch {
 struct GraphCase {
   const Scenario& scenario;
   flow::CallGraph calls;
-  flow::Demand demand;  ///< of first attempts
+  flow::Demand demand;  ///< demand of first attempts
   /// The stretches in the order of time. Without disturbances in the window, the whole window is
   /// the only one.
   std::vector<GraphStretch> stretches;

@@ -557,7 +557,7 @@ class CauseFinder {
       Reason& r = add(Ill::kCapacity, its_load);
       r.first_load = first_load;
       r.held_back = are_callers_held(service, s);
-      // Of requests that wait for a connection or a token no attempt has been sent.
+      // Requests that wait for a connection or a token have not sent an attempt yet.
       double made = 0, begun = 0;
       for (std::size_t g = 0; g < s.groups.size(); ++g) {
         const double share = share_of_calls(g_.scenario.clients[g], service);
@@ -655,7 +655,7 @@ class CauseFinder {
   const GraphStretch* before_;
   const CallSpec* degraded_;
   std::vector<const GraphStretch*> trouble_;
-  std::vector<std::size_t> order_;  // of services: callers first
+  std::vector<std::size_t> order_;  // service indices, callers first
   std::vector<bool> felt_;
   std::vector<bool> leads_, has_no_room_;  // leads to a suspect; has no room in some stretch
   std::vector<Suspect> suspects_;
@@ -961,7 +961,7 @@ std::optional<CauseFinder> causes_of(const GroupCase& c, const CallSpec* degrade
 /// The suspects without those whose own failures are too few to be why requests of the group fail,
 /// where others are not.
 std::vector<Suspect> weighty(const CauseFinder& found) {
-  constexpr double kLittle = 0.1;  // of the requests that fail
+  constexpr double kLittle = 0.1;  // share of the requests that fail
   const double lost = kLittle * found.failed_requests();
   std::vector<Suspect> all = found.suspects();
   const auto is_weighty = [&](const Suspect& suspect) {

@@ -1242,7 +1242,7 @@ class FigureWalk {
           t.send_wait_ns, t.connection_wait_ns, t.unconnected, t.unpermitted, t.attempt_total_ns,
           t.token_races, t.window.breaker_open_ns, t.breakers, t.breaker_openings,
           t.breaker_refusals, t.breaker_first_refusals, t.outcomes, t.results);
-    // Of the counts by attempt number, only those of first attempts, which may not exist.
+    // Only the counts of first attempts are needed, which may not exist.
     AttemptNumberCounts none;
     auto& first = first_of(t, none);
     visit(first.sent, first.results);

@@ -72,7 +72,7 @@ struct DisturbedStretch {
   double start_s = 0, end_s = 0;
   /// Share of its capacity that the group's service keeps; the largest of several services.
   double left = 1;
-  double seconds = 0;        ///< of all replications together
+  double seconds = 0;        ///< length, summed over all replications
   double first_work_s = 0;   ///< as in Stretch, within the stretch of the disturbance
   ServiceFlow service = {};  ///< counts of the group's services, in whole bins inside the stretch
   /// Faults that are on throughout, if the group calls a single service: that service's faults.
@@ -147,7 +147,7 @@ double at_once_s(const Scenario& scenario);
 /// How the replications fared after the last disturbance.
 struct Recoveries {
   std::size_t back = 0;  ///< replications in which the group recovered
-  /// Those of `back` in which the run ended before the recovery was confirmed.
+  /// Replications in `back` whose run ended before the recovery was confirmed.
   std::size_t brief = 0;
   std::size_t few = 0;      ///< replications with too few requests to tell
   std::size_t gone = 0;     ///< replications without recovery, although there was time enough
@@ -354,7 +354,7 @@ class CaseFacts {
   std::optional<prediction::SteadyNeed> need_of(std::size_t service);
 
   const Scenario& scenario;
-  const flow::Demand demand;  ///< of first attempts
+  const flow::Demand demand;  ///< demand of first attempts
   const std::vector<Phase> phases;
   const bool has_graph;  ///< services call each other, a group calls several, or groups share one
 

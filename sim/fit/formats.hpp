@@ -51,7 +51,7 @@ struct Meaning {
   LinePart part = LinePart::kNothing;
   std::uint8_t units = kNoUnit;  ///< possible units of a duration
   bool is_start = false;         ///< whether a time is that of the request rather than the answer
-  /// Of several values with the same meaning, the one with the lowest rank is read.
+  /// Among several values with the same meaning, the one with the lowest rank is read.
   std::uint8_t rank = 0;
   FlagWords flags = FlagWords::kNone;
   bool multiple = false;  ///< several values may stand there: "0.1, 0.2 : 0.3"

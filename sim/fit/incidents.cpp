@@ -22,8 +22,7 @@ constexpr std::size_t kMinIncidentBins = 16;
 constexpr std::size_t kMaxIncidents = 10;
 constexpr std::size_t kSeries = 3;
 
-// The least changes that matter.
-// Increase by a percentage point, and to twice the usual share.
+// The least changes that matter: errors more by a percentage point, and twice the usual share.
 constexpr double kMoreErrors = 0.01;
 constexpr double kLonger = 1.25;  // times the usual median
 

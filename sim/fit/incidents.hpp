@@ -59,8 +59,8 @@ struct Incidents {
 struct Watched {
   const Log& log;
   std::span<const Visit> visits;       ///< lines that took a server, in order
-  const std::vector<bool>& succeeded;  ///< of each visit
-  const std::vector<bool>& served;     ///< of each line: it took a server
+  const std::vector<bool>& succeeded;  ///< whether each visit succeeded
+  const std::vector<bool>& served;     ///< whether each line took a server
   /// Lines that took no server were turned away by a full queue: they follow from the load.
   bool full_queue = false;
 };

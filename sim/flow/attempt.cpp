@@ -74,7 +74,8 @@ void AttemptFate::lose(double share, const ClientSpec& client) {
 
 namespace {
 
-/// Attempts, `most` at most, of which each is followed by another one with probability `again`.
+/// The mean number of attempts, at most `most`, if each is followed by another one with probability
+/// `again`.
 double in_a_row(double again, double most) {
   if (again >= 1) return most;
   return (1 - (most == kNoLimit ? 0 : std::pow(again, most))) / (1 - again);

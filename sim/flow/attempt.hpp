@@ -18,33 +18,34 @@
 
 namespace retrysim::flow {
 
-/// How an attempt of a client group ends: add the shares in which it ends one way or another.
+/// How an attempt of a client group ends; the shares of each way of ending are added one after the
+/// other.
 struct AttemptFate {
   double success = 0;  ///< share that succeeds
   double again = 0;    ///< share that fails in such a way that the client would send another one
-  double price = 0;    ///< tokens of the quota that these cost, per attempt
+  double price = 0;    ///< tokens of the quota that these retries cost, per attempt
 
   void add(double share, const ClientSpec& client, const ErrorAnswer& answer);
-  /// No answer comes: the attempt timeout ends it, if the client has one.
+  /// Adds a share without an answer: the attempt timeout ends it, if the client has one.
   void lose(double share, const ClientSpec& client);
 
  private:
   void add(double share, const ClientSpec& client, const Response& response);
 };
 
-/// What the attempts of a request come to.
+/// How many attempts a request makes, and how often it succeeds.
 struct AttemptsNeeded {
-  double attempts = 1;  ///< per request; may be infinite
+  double attempts = 1;  ///< attempts per request; may be infinite
   double success = 1;   ///< share of requests that succeed
 };
 
-/// What becomes of requests that make `most` attempts at most (1 and above; may be infinite).
-/// `fate` is that of the first attempt, `later` that of the others, if it differs.
+/// The attempts and success of requests that make at most `most` attempts (1 and above; may be
+/// infinite). `fate` is that of the first attempt, `later` that of the others, if it differs.
 AttemptsNeeded attempts_needed(const ClientSpec& client, double most, const AttemptFate& fate,
                                const AttemptFate* later = nullptr);
 
 /// Attempts that a request of the group may make, if nothing but its rules limits them; infinite:
-/// no limit. Those of calls that are not made for a retry (`RetryOnlyAt::kFirstAttempt`).
+/// no limit. For calls: if they are not made for a retry (`RetryOnlyAt::kFirstAttempt`).
 double most_attempts(const ClientSpec& client);
 
 /// The parts of the scenario that can lose a message of `client` without an answer, as text for an
@@ -57,7 +58,7 @@ std::string cause_of_lost_messages(const Scenario& scenario, const ClientSpec& c
 /// less than this may not have met the retries yet.
 Duration longest_pause(const Scenario& scenario);
 
-/// `recovery.hold` where it is not given: that, and at least 30 s.
+/// The default of `recovery.hold`: the longest pause, but at least 30 s.
 Duration default_hold(const Scenario& scenario);
 
 }  // namespace retrysim::flow

@@ -21,7 +21,7 @@ struct KeyClass {
 
 /// Where classes of keys begin, counted from 1; the last is the end.
 std::vector<double> class_edges(std::span<const KeyMix> keys) {
-  constexpr double kSingle = 256;  // so many keys are classes of their own
+  constexpr double kSingle = 256;  // the first keys, each a class of its own
   constexpr double kGrowth = 1.01;
   double most = 1;
   for (const KeyMix& m : keys) most = std::max<double>(most, m.keys.count);

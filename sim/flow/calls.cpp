@@ -181,7 +181,7 @@ void CallGraph::find_fallbacks(const Scenario& scenario, std::size_t service) {
     }
     fallbacks_[i] = other->second;
   }
-  std::set<std::size_t> ends;  // a chain from there comes to its end
+  std::set<std::size_t> ends;  // calls whose chain of fallbacks has an end
   for (const std::size_t i : calls_[service]) {
     std::size_t steps = 0;
     std::vector<std::size_t> chain{i};
@@ -241,7 +241,8 @@ bool calls_others(const Scenario& scenario, std::size_t service) {
 
 std::vector<std::size_t> callers_first(const Scenario& scenario) {
   std::vector<std::vector<std::size_t>> callees(scenario.services.size());
-  std::vector<std::size_t> callers(scenario.services.size());  // that are not in the order yet
+  // For each service, the number of its callers that are not in the order yet.
+  std::vector<std::size_t> callers(scenario.services.size());
   for (const CallSpec& call : scenario.calls) {
     const std::size_t callee = scenario.clients[call.client].service;
     callees[call.caller].push_back(callee);
@@ -268,7 +269,7 @@ std::vector<std::size_t> circle_of_calls(const Scenario& scenario) {
   }
   enum class State : std::uint8_t { kNew, kOnPath, kDone };
   std::vector<State> states(called.size());
-  std::vector<std::size_t> path, next(called.size());  // next: call of each service to be looked at
+  std::vector<std::size_t> path, next(called.size());  // next: call of each service to be followed
   for (std::size_t start = 0; start < called.size(); ++start) {
     if (states[start] != State::kNew) continue;
     path.push_back(start);

@@ -1,6 +1,6 @@
 // Who calls whom: the services that requests go to, the calls that services make for them, and what
-// these calls pass on. All of it follows from the scenario alone, without rates. The services of a
-// single client group are in the public interface (`service_shares` and its neighbours in
+// these calls pass on. Everything here follows from the scenario alone, without rates. The services
+// of a single client group are in the public interface (`service_shares` and its neighbours in
 // scenario.hpp).
 //
 // SPDX-License-Identifier: MIT
@@ -28,7 +28,7 @@ class CallGraph {
 
   /// The calls of a service in their order, as indices into `Scenario::calls`.
   std::span<const std::size_t> calls_of(std::size_t service) const { return calls_[service]; }
-  /// The client groups by which it makes them, each once.
+  /// The client groups by which a service makes its calls, each once.
   std::span<const std::size_t> groups_of(std::size_t service) const { return groups_[service]; }
   /// The service whose calls a group makes; empty for groups outside.
   std::optional<std::size_t> caller_of(std::size_t group) const { return callers_[group]; }
@@ -37,17 +37,17 @@ class CallGraph {
   std::span<const std::vector<std::size_t>> stages_of(std::size_t service) const {
     return stages_[service];
   }
-  /// The call that is made if this one fails.
+  /// The call that is made if the call fails; empty: none.
   std::optional<std::size_t> fallback_of(std::size_t call) const { return fallbacks_[call]; }
 
  private:
   void find_fallbacks(const Scenario& scenario, std::size_t service);
   void find_stages(const Scenario& scenario, std::size_t service);
 
-  std::vector<std::vector<std::size_t>> calls_, groups_;       // of a service
-  std::vector<std::vector<std::vector<std::size_t>>> stages_;  // of a service
-  std::vector<std::optional<std::size_t>> callers_;            // of a group
-  std::vector<std::optional<std::size_t>> fallbacks_;          // of a call
+  std::vector<std::vector<std::size_t>> calls_, groups_;       // by service
+  std::vector<std::vector<std::vector<std::size_t>>> stages_;  // by service
+  std::vector<std::optional<std::size_t>> callers_;            // by group
+  std::vector<std::optional<std::size_t>> fallbacks_;          // by call
 };
 
 /// Whether a call is a single request for every attempt, which fails with it (unless it is the
@@ -56,7 +56,7 @@ bool is_plain(const CallSpec& call);
 
 /// Whether a service calls others.
 bool calls_others(const Scenario& scenario, std::size_t service);
-/// Whether another service calls this one, and nothing else does.
+/// Whether other services call the service, and no client group outside does.
 bool is_called_by_services_only(const Scenario& scenario, std::size_t service);
 
 /// The services in an order in which callers come before the services that they call.
@@ -65,9 +65,9 @@ std::vector<std::size_t> callers_first(const Scenario& scenario);
 /// other; empty if no such circle exists.
 std::vector<std::size_t> circle_of_calls(const Scenario& scenario);
 
-/// How many keys attempts at each service may ask for.
+/// For each service, how many keys attempts may ask for.
 std::vector<std::uint32_t> keys_at(const Scenario& scenario);
-/// The names of the operations that requests at each service may have.
+/// For each service, the names of the operations that its requests may have.
 std::vector<std::set<std::string_view>> operations_at(const Scenario& scenario);
 
 }  // namespace retrysim::flow

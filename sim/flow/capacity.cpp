@@ -54,7 +54,7 @@ namespace retrysim {
 
 // --- What profiles and faults leave --------------------------------------------------------------
 
-// Faults of some instances leave the others alone.
+// Faults of some instances do not affect the others.
 
 namespace {
 
@@ -68,7 +68,7 @@ double profile_factor_at(const ServiceSpec& spec, Time at) {
   return spec.profile->factors[static_cast<std::size_t>(after - spec.profile->times.begin()) - 1];
 }
 
-/// As servers are whole ones.
+/// The share of servers that work at a capacity factor; only whole servers work.
 double working_share(const ServiceSpec& spec, double factor) {
   if (spec.servers == ServiceSpec::kUnlimited) return factor > 0 ? 1 : 0;
   if (spec.servers <= 0) return factor;
@@ -76,7 +76,7 @@ double working_share(const ServiceSpec& spec, double factor) {
   return std::round(servers * factor) / servers;
 }
 
-/// With these faults.
+/// The capacity left with these faults.
 CapacityLeft left_with(const ServiceSpec& spec, const std::vector<const FaultSpec*>& on, Time at) {
   const double profile = profile_factor_at(spec, at);
   // Instances with the same faults are alike: from where one begins or ends to the next.
@@ -130,7 +130,7 @@ std::vector<Time> capacity_changes(const Scenario& scenario, std::size_t service
 }
 
 double mean_capacity_left(const Scenario& scenario, std::size_t service, Time from, Time to) {
-  // Of many faults few concern a short time.
+  // Among many faults, few concern a short stretch of time.
   std::vector<const FaultSpec*> concerned, on;
   std::vector<Time> changes;
   for (const FaultSpec& f : scenario.faults) {

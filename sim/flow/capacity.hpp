@@ -15,15 +15,16 @@ namespace retrysim::flow {
 
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-/// Servers of all instances; infinite: unlimited.
+/// The number of servers of all instances; infinite: unlimited.
 double servers_of(const ServiceSpec& service);
-/// Service times that an attempt takes: two for `model = "occ"`, which validates what it has read.
+/// How many service times an attempt takes: two for `model = "occ"`, which validates what it has
+/// read.
 double passes(const ServiceSpec& service);
 /// The share of attempts that random errors answer, from 0 to 1.
 double error_share(const ServiceSpec& service);
 /// The share of server time that random errors save: all of it where they are answered on arrival.
 double free_error_share(const ServiceSpec& service);
-/// Attempts per second that may pass the throttle of a service, of all its clients together;
+/// Attempts per second that may pass the throttle of a service, summed over all its clients;
 /// infinite if nothing limits them, or single operations or keys have limits.
 double granted_rate(const Scenario& scenario, std::size_t service);
 

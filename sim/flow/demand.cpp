@@ -1,5 +1,5 @@
-// The demand of a scenario: callees before callers for what an attempt meets, then callers before
-// callees for how many come.
+// The demand of a scenario: services are visited callees first to find how attempts fare, then
+// callers first to find how many there are.
 //
 // SPDX-License-Identifier: MIT
 #include "flow/demand.hpp"
@@ -26,7 +26,7 @@ namespace retrysim::flow {
 
 namespace {
 
-/// Even where one is infinite: nothing of infinitely many is nothing.
+/// `share` times `rate`; 0 for a share of 0, even of an infinite rate.
 double product(double share, double rate) { return share <= 0 ? 0 : share * rate; }
 
 // --- Which calls are made
@@ -35,7 +35,7 @@ double product(double share, double rate) { return share <= 0 ? 0 : share * rate
 struct OperationShare {
   double share = 0, work = 0;  // work: the sum of their factors, times their shares
 };
-/// By name; requests without one have the empty name.
+/// Operations by name; requests without one have the empty name.
 using OperationMix = std::map<std::string_view, OperationShare>;
 
 bool permits(const CallSpec& call, std::string_view operation) {
@@ -43,7 +43,7 @@ bool permits(const CallSpec& call, std::string_view operation) {
          std::ranges::find(call.operations, operation) != call.operations.end();
 }
 
-/// How likely requests at each service are to have which operation, and so to make which calls. The
+/// The probabilities that requests at each service have an operation, and so make a call. The
 /// groups that call a service count by their rates (closed loops, whose rates are not known yet, by
 /// their clients).
 class CallChances {
@@ -80,7 +80,7 @@ class CallChances {
   double made(std::size_t call) const {
     return copies(scenario_.calls[call]) > 0 ? made_[call] : 0;
   }
-  /// Requests that it then sends.
+  /// The number of requests that a call sends when it is made.
   static double copies(const CallSpec& call) {
     if (!call.random_count) return call.count;
     return std::min<double>(call.random_count->mean_seconds(), CallSpec::kMaxCopies);
@@ -152,7 +152,7 @@ class CallChances {
       const CallSpec& call = scenario_.calls[i];
       if (!call.one_of.empty()) alternatives[call.one_of].push_back(&call);
     }
-    // Of those that an operation permits, added up once for each operation.
+    // Sums of the weights of the calls that an operation permits, computed once for each operation.
     std::map<std::pair<std::string_view, std::string_view>, double> weights;
     for (const std::size_t i : stage) {
       stop_point();
@@ -172,9 +172,9 @@ class CallChances {
   }
 
   const Scenario& scenario_;
-  std::vector<double> made_;  // by call
+  std::vector<double> made_;  // probability by call
   std::vector<OperationMix> mixes_;
-  std::vector<double> weights_;  // of the mixes
+  std::vector<double> weights_;  // weights of the operation mixes
 };
 
 /// The keys that attempts at a service ask for.
@@ -201,7 +201,7 @@ class KeyMixes {
   std::vector<std::vector<KeyMix>> mixes_;
 };
 
-/// By call: the share of the attempts that would make it which need not, as a cache has the answer.
+/// For each call, the share of the attempts that need not make it because a cache has the answer.
 /// In the long run, and at the rates of first attempts (of closed loops one a second for each
 /// client, as their rates are not known yet).
 std::vector<double> hits_of_caches(const Scenario& scenario, const CallGraph& calls,
@@ -270,7 +270,7 @@ class DemandFinder {
         chances_(scenario, calls_),
         hits_(hits_of_caches(scenario, calls_, chances_)) {
     for (std::size_t i = 0; i < hits_.size(); ++i) {
-      // At worst the caches are cold.
+      // In the worst case the caches are cold.
       if (attempts == Attempts::kMost && scenario.calls[i].cache.keeps_answers()) hits_[i] = 0;
     }
     demand_.groups.resize(scenario.clients.size());
@@ -302,16 +302,17 @@ class DemandFinder {
  private:
   struct Caller {
     std::size_t group;
-    double share;  // of its requests
+    double share;  // share of the group's requests
   };
-  /// What calls come to: those of one service, or one of them.
+  /// The outcome of the calls of a service, or of one call.
   struct Below {
-    double success = 1;           // all calls succeed that have to
-    double time = 0;              // that a served attempt waits for them, s
-    double success_of_retry = 1;  // the first of an attempt whose calls are made for a retry
+    double success = 1;  // probability that all calls succeed that must
+    double time = 0;     // time that a served attempt waits for them, s
+    // `success` of the first attempts of calls that are made for a retry.
+    double success_of_retry = 1;
   };
 
-  /// Services below have been looked at; they do not call each other in a circle.
+  /// Finds what an attempt at the service meets, after the services below; calls form no circle.
   void look_below(std::size_t s) {
     for (const std::size_t call : calls_.calls_of(s)) find_attempts(scenario_.calls[call].client);
     Below found;
@@ -358,7 +359,7 @@ class DemandFinder {
     return stage;
   }
 
-  /// A call that is made, with what follows its failure.
+  /// The outcome of a call that is made, including its fallback.
   Below look_at_call(std::size_t call, bool of_retry) const {
     const CallSpec& spec = scenario_.calls[call];
     const double success = success_of(call, of_retry);
@@ -386,15 +387,15 @@ class DemandFinder {
     return std::min(call.need, copies_of(call));
   }
 
-  /// That enough of its copies succeed.
+  /// Probability that enough copies of the call succeed.
   double success_of(std::size_t call, bool of_retry = false) const {
     const CallSpec& spec = scenario_.calls[call];
     const double one = (of_retry ? of_retries_ : demand_.groups)[spec.client].success;
     return copies_of(spec) == 1 ? one : at_least(needed_of(spec), copies_of(spec), one);
   }
 
-  /// Until enough of its copies have ended: exact for the fastest k of n exponential times; where
-  /// the service time of the callee is constant all end together.
+  /// Time until enough copies of the call have ended: exact for the fastest k of n exponential
+  /// times; with a constant service time of the callee all end together.
   double time_of(std::size_t call) const {
     const CallSpec& spec = scenario_.calls[call];
     const ClientSpec& c = scenario_.clients[spec.client];
@@ -414,7 +415,8 @@ class DemandFinder {
     return time * factor;
   }
 
-  /// `rate`: attempts per second that make the call if their request does, or fall back on it.
+  /// Adds the requests of a call; `rate`: attempts per second whose request may make the call or
+  /// fall back on it.
   void ask_for_call(std::size_t call, double rate) {
     const CallSpec& spec = scenario_.calls[call];
     rate = product(made_without_cache(call), rate);
@@ -425,7 +427,7 @@ class DemandFinder {
     if (failed > 0) ask_for_call(*other, product(failed, rate));
   }
 
-  /// Round trip, service and calls of an attempt.
+  /// The time of an attempt: round trip, service and calls, s.
   double time_at(const ClientSpec& c, std::size_t s) const {
     const ServiceSpec& spec = scenario_.services[s];
     return 2 * scenario_.network.latency.mean_seconds() +
@@ -451,12 +453,14 @@ class DemandFinder {
     return fate;
   }
 
-  /// Of the attempts of a group, once the services that it calls have been looked at.
+  /// Finds the attempts per request of a group; the services that it calls must have been done
+  /// before.
   void find_attempts(std::size_t g) {
     const ClientSpec& c = scenario_.clients[g];
     GroupDemand& group = demand_.groups[g];
     GroupDemand& of_retries = of_retries_[g];
-    const bool once = c.retry_only_at == RetryOnlyAt::kFirstAttempt;  // if made for a retry
+    // One attempt only, if made for a retry.
+    const bool once = c.retry_only_at == RetryOnlyAt::kFirstAttempt;
     const double most = most_attempts(c);
     if (attempts_ == Attempts::kMost) {
       group.attempts = most;
@@ -477,7 +481,7 @@ class DemandFinder {
     group.success = needed.success;
   }
 
-  /// `is_retry`: of one whose calls are made for a retry.
+  /// How an attempt ends; `is_retry`: its calls are made for a retry.
   AttemptFate fate_of_attempt(std::size_t g, bool is_retry) const {
     const ClientSpec& c = scenario_.clients[g];
     AttemptFate fate;
@@ -497,7 +501,7 @@ class DemandFinder {
     const ArrivalSpec& a = c.arrivals;
     if (a.process != ArrivalProcess::kClosed)
       return mean_request_rate(scenario_, c, options_.surges);
-    constexpr double kShortestCycle = 1e-9;  // s, where nothing is to be infinite
+    constexpr double kShortestCycle = 1e-9;  // s; keeps rates of loops without any pause finite
     double answer = 0, most = kNoLimit;
     for (const auto& [s, share] : called_[g]) {
       answer += share * time_at(c, s);
@@ -512,7 +516,7 @@ class DemandFinder {
     return options_.loops_wait ? std::min(rate, most) : rate;
   }
 
-  /// Its callers have been asked.
+  /// Finds the demand on a service, after that on all its callers.
   void ask(std::size_t s) {
     const ServiceSpec& spec = scenario_.services[s];
     ServiceDemand& d = demand_.services[s];
@@ -543,7 +547,7 @@ class DemandFinder {
     for (std::size_t i = 0; i < passing.size(); ++i) {
       const double served = scale == 0 ? granted * callers_[s][i].share : passing[i] * scale;
       sum += served;
-      // Of infinitely many requests nothing is known but that they are alike.
+      // Of infinitely many requests only the mix is known.
       const double its = served == kNoLimit ? 1 : all == kNoLimit && scale == 1 ? 0 : served;
       own += its * seconds[i];
       weight += its;
@@ -556,7 +560,7 @@ class DemandFinder {
     const double refused = all - sum;
     if (refused > 0) d.work += product(spec.rejection.cost.in_seconds(), refused);
     double calls = std::min(d.served, d.throughput());
-    if (!spec.errors_at.on_arrival()) {  // those that fail later make none
+    if (!spec.errors_at.on_arrival()) {  // attempts that fail later make no calls
       calls *= std::max(0.0, 1 - error_share(spec)) / std::max(not_free, 1e-300);
     }
     if (marks_retries_) mark_calls(s, d.attempts, first);
@@ -566,7 +570,8 @@ class DemandFinder {
     }
   }
 
-  /// So many of the attempts at a service are `first` ones, whose calls are not made for a retry.
+  /// Notes for the calls of a service that `first` of its `attempts` are first attempts, whose
+  /// calls are not made for a retry.
   void mark_calls(std::size_t s, double attempts, double first) {
     const double share = attempts > 0 && attempts < kNoLimit ? std::min(1.0, first / attempts) : 1;
     for (const std::size_t g : calls_.groups_of(s)) {
@@ -593,13 +598,14 @@ class DemandFinder {
   Demand demand_;
   CallGraph calls_;
   CallChances chances_;
-  std::vector<double> hits_;                       // of caches, by call
+  std::vector<double> hits_;                       // hits of caches, by call
   std::vector<std::vector<ServiceShare>> called_;  // services that a group calls
   std::vector<std::vector<Caller>> callers_;       // groups that call a service
   std::vector<Below> below_;
-  bool marks_retries_ = false;           // some calls are retried only if not made for a retry
-  std::vector<GroupDemand> of_retries_;  // calls that are: their attempts and successes
-  std::vector<double> made_for_first_;   // share of a group's requests that are not
+  bool marks_retries_ = false;  // some calls are retried only if not made for a retry
+  // Attempts and successes of calls that are made for a retry.
+  std::vector<GroupDemand> of_retries_;
+  std::vector<double> made_for_first_;  // share of a group's requests that are not made for a retry
 };
 
 /// The mean factor on the service time that the calls of a group take over from their callers.

@@ -17,15 +17,16 @@ namespace retrysim::flow {
 
 /// Which attempts count.
 enum class Attempts : std::uint8_t {
-  kFirst,   ///< every request makes one, and so does every call between services
-  kNeeded,  ///< those after random errors, lost messages and failed calls as well, while servers
-            ///< are there for all
-  kMost,    ///< every request and every call makes all that it may
+  kFirst,  ///< every request makes one, and so does every call between services
+  /// Also the retries after random errors, lost messages and failed calls, if servers are there for
+  /// all.
+  kNeeded,
+  kMost,  ///< every request and every call makes all that it may
 };
 
 /// The demand of a client group, or of calls between services (ClientSpec::makes_calls).
 struct GroupDemand {
-  double requests = 0;  ///< per second; infinite for a closed loop without a pause
+  double requests = 0;  ///< requests per second; infinite for a closed loop without a pause
   double attempts = 1;  ///< per request; may be infinite
   double success = 1;   ///< share of requests that succeed (kNeeded; else 1)
 };
@@ -33,14 +34,15 @@ struct GroupDemand {
 struct ServiceDemand {
   double requests = 0;  ///< new requests and calls per second
   double attempts = 0;  ///< attempts that arrive per second
-  double served = 0;    ///< attempts per second that take a server: no random error of
-                        ///< `model = "queue"` answers them at once, and the throttle lets them pass
-  double own_time = 0;  ///< mean service time of such an attempt, s
+  /// Attempts per second that take a server: the throttle lets them pass, and no random error of
+  /// `model = "queue"` answers them at once.
+  double served = 0;
+  double own_time = 0;    ///< mean service time of such an attempt, s
   double calls_time = 0;  ///< time that such an attempt waits for its calls, at idle services, s
   double held_time =
       0;                ///< time that it keeps its server: with the calls, if it has one of its own
-  double work = 0;      ///< servers that they keep busy; what the throttle refuses may add to it
-  double capacity = 0;  ///< servers; infinite: no limit
+  double work = 0;      ///< servers kept busy by them; refusals of the throttle may add to it
+  double capacity = 0;  ///< number of servers; infinite: no limit
 
   double load() const { return capacity == kNoLimit ? 0 : work / capacity; }
   /// The largest number of attempts that its servers finish per second.
@@ -53,18 +55,19 @@ struct Demand {
 };
 
 struct DemandOptions {
-  bool surges = false;      ///< they count in the mean rates
-  bool loops_wait = false;  ///< closed loops ask for no more than servers can serve
+  bool surges = false;      ///< whether surges count in the mean rates
+  bool loops_wait = false;  ///< whether closed loops ask for no more than servers can serve
 };
 
-/// Services that cannot serve all that is asked of them call others no more often than they finish
-/// attempts. Left out: waiting, quotas and limiters that depend on it, hedging, conflicts of
-/// `model = "occ"`, limits of single operations and keys, reads before retries.
+/// Computes the demand. Services that cannot serve all that is asked of them call others no more
+/// often than they finish attempts. Left out: waiting, quotas and limiters that depend on it,
+/// hedging, conflicts of `model = "occ"`, limits of single operations and keys, reads before
+/// retries.
 Demand demand_of(const Scenario& scenario, Attempts attempts, const DemandOptions& options = {});
 
-/// Requests of each group for one attempt whose service makes calls, while none fails; 0 for groups
-/// outside and for fallbacks. Where calls go by operation, the mix of operations at a service is
-/// taken from the rates of the groups outside.
+/// For each group of calls, its requests per attempt at the calling service, while no call fails; 0
+/// for groups outside and for fallbacks. Where calls go by operation, the mix of operations at a
+/// service is taken from the rates of the groups outside.
 std::vector<double> calls_per_attempt(const Scenario& scenario);
 
 /// Seconds of a server that an attempt of the group takes at `service` if it goes there and is

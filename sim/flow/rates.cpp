@@ -25,7 +25,7 @@ double profile_at(const RateProfile& p, double t, bool before) {
   return p.rates[next - 1] + (p.rates[next] - p.rates[next - 1]) * (t - from) / (to - from);
 }
 
-/// Mean over a stretch of what profile and surges make of a rate of 1: linear between edges.
+/// The mean of profile times surges over a stretch; linear between edges.
 double mean_factor(const ArrivalSpec& a, double start, double end, bool with_surges) {
   const bool surges = with_surges && !a.surges.empty();
   if ((!a.profile && !surges) || end <= start) return 1;
@@ -42,7 +42,7 @@ double mean_factor(const ArrivalSpec& a, double start, double end, bool with_sur
   for (std::size_t i = 0; surges && i < a.surges.size(); ++i) by_start.push_back(i);
   std::ranges::stable_sort(by_start, {}, [&](std::size_t i) { return a.surges[i].start; });
   auto next = by_start.begin();
-  std::set<std::size_t> begun;  // and not ended
+  std::set<std::size_t> begun;  // surges that have begun and not ended
   double sum = 0;
   for (std::size_t i = 1; i < edges.size(); ++i) {
     stop_point();
@@ -63,7 +63,7 @@ double mean_factor(const ArrivalSpec& a, double start, double end, bool with_sur
   return sum / (end - start);
 }
 
-/// Checks of a polling job, without jitter, of which the last one finds it done.
+/// The number of checks of a polling job, without jitter; the last one finds it done.
 double checks_of(const ArrivalSpec& a) {
   constexpr int kMost = 1000;
   const double job_s = a.job_time.mean_seconds();

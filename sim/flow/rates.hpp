@@ -12,7 +12,7 @@ namespace retrysim::flow {
 /// New requests of an open group per second, on average over the duration; 0 for closed loops and
 /// for calls between services. Each check of a polling job is a request.
 double mean_request_rate(const Scenario& scenario, const ClientSpec& client, bool surges = false);
-/// Polling: jobs per second.
+/// Jobs of a polling group per second.
 double mean_job_rate(const Scenario& scenario, const ClientSpec& client, bool surges = false);
 
 /// Requests (of a polling group: jobs) of an open group that are due between `warmup` and

@@ -1,5 +1,5 @@
-// What each theory covers: the keys that it models, and what of them it does not model in some
-// combination or quantity. Every other key that a scenario uses is refused.
+// What each theory covers: the keys that it models, and the combinations and values of these that
+// it does not model. Every other key that a scenario uses is refused.
 //
 // SPDX-License-Identifier: MIT
 #include "prediction/coverage.hpp"
@@ -83,7 +83,7 @@ constexpr Modelled kModelled[] = {
      "service.*.queue.interval"},
     {kWaits, "service.*.queue.discipline", "lifo|adaptive-lifo|random|priority"},
     {kWaits, "service.*.queue.lifo_above"},
-    // Without effect on a queue that is fifo.
+    // Keys without effect on a fifo queue.
     {kAll, "client.*.priority client.*.retry.priority"},
     {kLoads, "service.*.queue.when_full service.*.concurrency.partitions.*"},
     {kLoads | kBalance | kBound, "service.*.queue.max_age"},
@@ -178,7 +178,8 @@ constexpr Modelled kModelled[] = {
      "client.*.arrivals.max_checks client.*.keys.*"},
     {kButChain, "client.*.operation.*.share client.*.operation.*.work"},
 
-    // Calls between services: who makes or gets them has figures of few theories (see below).
+    // Calls between services: few theories have figures for services that make or get them (see
+    // below).
     {kAll,
      "service.*.parallel_calls client.*.service client.*.stage client.*.share client.*.one_of "
      "client.*.operation client.*.callee_operation client.*.callee_key client.*.need "
@@ -279,10 +280,12 @@ bool throttles_for_work_of_all(const Scenario& s, std::size_t i) {
   return refuses_for_work(s, i) && is_throttled(s, i) && slows_down(s, i);
 }
 
-/// What the attempts ask of a service if each request makes all that it may.
+/// The demand on a service if each request makes all of its attempts.
 struct AllAttempts {
-  double rate = 0, work = 0;   ///< per second; seconds of one server per second, if all are served
-  double patience = kForever;  ///< the shortest time that one may wait and still be in time, s
+  /// Attempts per second; seconds of one server per second, if all are served.
+  double rate = 0, work = 0;
+  /// The shortest time that an attempt may wait and still be in time, s.
+  double patience = kForever;
 };
 
 AllAttempts all_attempts(const Scenario& s, std::size_t i) {
@@ -327,14 +330,14 @@ double busy_at_throttle(const Scenario& s, std::size_t i, const AllAttempts& all
 bool refusals_make_late(const Scenario& s, std::size_t i) {
   const ServiceSpec& spec = at(s, i);
   if (!refuses_for_work(s, i) || !can_be_full(s, i)) return false;
-  if (spec.rejection.overflow == Overflow::kDrop) return false;  // costs nothing
+  if (spec.rejection.overflow == Overflow::kDrop) return false;  // dropping costs nothing
   const AllAttempts all = all_attempts(s, i);
   const auto servers = static_cast<double>(spec.servers);
   if (all.work <= servers || (is_throttled(s, i) && busy_at_throttle(s, i, all) < servers)) {
     return false;
   }
   const double wait = full_queue_time(s, i), refusals = all.rate * spec.rejection.cost.in_seconds();
-  if (wait > all.patience) return false;  // late without refusals
+  if (wait > all.patience) return false;  // answers are late even without refusals
   if (refusals >= servers) return true;
   return wait * (all.work - refusals) * servers > all.patience * all.work * (servers - refusals);
 }
@@ -355,7 +358,8 @@ bool calls_others(const Scenario& s, std::size_t i) { return flow::calls_others(
 bool retries(const ClientSpec& c) { return c.retry.max_attempts > 1; }
 bool knows_tokens(const Scenario& s, std::size_t i) {
   return at(s, i).idempotency.remembers() && any_client(s, i, [](const ClientSpec& c) {
-           // A request's only attempt finds its token if that is another request's as well.
+           // Even the only attempt of a request can find its token already used if requests share
+           // tokens.
            return c.side_effects.mutating > 0 && c.side_effects.idempotency_token &&
                   (retries(c) || c.side_effects.token_reuse > 0);
          });
@@ -395,13 +399,13 @@ bool bursts_weightily(const Scenario&, const ClientSpec& c, std::size_t) {
   const ArrivalSpec& a = c.arrivals;
   if (a.process != ArrivalProcess::kOnOff) return false;
   const double on = a.on.mean_seconds(), off = a.off.mean_seconds();
-  return std::sqrt(off / on / c.count) > kSmall;  // deviation of the rate, as a share of it
+  return std::sqrt(off / on / c.count) > kSmall;  // relative standard deviation of the rate
 }
 bool has_spread_timeout(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.timeouts.has_attempt && !c.timeouts.attempt.is_constant();
 }
 bool has_wide_timeout(const Scenario&, const ClientSpec& c, std::size_t) {
-  constexpr double kNarrow = 0.0025;  // a deviation of 5 %
+  constexpr double kNarrow = 0.0025;  // squared: a relative deviation of 5 %
   return c.timeouts.has_attempt && squared_variation(c.timeouts.attempt) > kNarrow;
 }
 
@@ -418,7 +422,7 @@ bool waits_unlike_others(const Scenario& s, const ClientSpec& c, std::size_t ser
     return own > its * kAlike;
   });
 }
-/// Even an idle service answers many attempts too late.
+/// Whether even an idle service answers many attempts too late.
 bool is_impatient(const Scenario& s, const ClientSpec& c, std::size_t service) {
   constexpr double kMany = 0.05;
   const ServiceSpec& spec = at(s, service);
@@ -429,11 +433,11 @@ bool is_impatient(const Scenario& s, const ClientSpec& c, std::size_t service) {
   const double scale = flow::service_seconds_at(s, c, service) / mean;
   return survival(spec.service_time, room / scale) > kMany;
 }
-/// Whether the deadline may end a request that its attempts would not.
+/// Whether the deadline may end a request before its attempts do.
 bool has_tight_deadline(const Scenario& s, const ClientSpec& c, std::size_t service) {
   if (c.timeouts.deadline == Duration::max()) return false;
   const double deadline = c.timeouts.deadline.in_seconds();
-  if (c.retry.max_attempts == 1) return false;  // the only attempt ends with it
+  if (c.retry.max_attempts == 1) return false;  // the deadline ends the only attempt
   if (c.retry.max_attempts == RetryRules::kUnlimited) return true;
   double pauses = 0;
   BackoffLaws late(c.retry.backoff, false), throttled(c.retry.backoff, true);
@@ -445,9 +449,9 @@ bool has_tight_deadline(const Scenario& s, const ClientSpec& c, std::size_t serv
   }
   const auto suggested = answers_of(at(s, service)).throttled.retry_after;
   if (suggested && is_throttled(s, service)) pauses += retries * suggested->in_seconds();
-  const double room = (deadline - pauses) / c.retry.max_attempts;  // for each attempt
+  const double room = (deadline - pauses) / c.retry.max_attempts;  // time for each attempt
   if (timeout_of(c) <= room) return false;
-  // Where the queue is short, or the timeout long, an attempt takes what a full queue does.
+  // If the queue is short, or the timeout long, an attempt takes the time of a full queue.
   constexpr double kServices = 20;
   const bool waits = at(s, service).servers != ServiceSpec::kUnlimited;
   return round_trip(s) + kServices * flow::service_seconds_at(s, c, service) +
@@ -530,7 +534,7 @@ bool has_scarce_budget(const Scenario& s, const ClientSpec& c, std::size_t) {
   const double backoff = mean_of(backoff_law(c.retry.backoff, false, 1));
   return budget.minimum < kAmple * often * (timeout_of(c) + backoff);
 }
-/// A budget that the chain cannot take for a limit of its orbit.
+/// Whether there is a budget that the chain cannot treat as a limit on its orbit.
 bool has_budget_of_many(const Scenario&, const ClientSpec& c, std::size_t) {
   const BudgetRules& budget = c.retry.budget;
   const bool limits_orbit = budget.kind == BudgetKind::kActive && budget.share == 0 &&
@@ -540,7 +544,7 @@ bool has_budget_of_many(const Scenario&, const ClientSpec& c, std::size_t) {
 
 // --- What they do not model of these keys --------------------------------------------------------
 
-/// No figure of these theories.
+/// A combination for which these theories give no figure.
 constexpr Combination none(std::string_view name, std::string_view said, ByService test,
                            Parts parts, std::string_view why) {
   return {name, said, test, nullptr, parts, true, why};
@@ -549,7 +553,7 @@ constexpr Combination none(std::string_view name, std::string_view said, ByClien
                            std::string_view why) {
   return {name, said, nullptr, test, parts, true, why};
 }
-/// Their figures leave it out.
+/// A combination that the figures of these theories leave out.
 constexpr Combination without(std::string_view name, std::string_view said, ByService test,
                               Parts parts, std::string_view what) {
   return {name, said, test, nullptr, parts, false, what};
@@ -676,13 +680,13 @@ struct KeyCoverage {
   std::vector<const Modelled*> rows;
 };
 
-/// Calls between services have the keys of client groups.
+/// The key under which it is known: calls between services have the keys of client groups.
 std::string known_as(std::string pattern) {
   constexpr std::string_view kCalls = "service.*.calls.*.";
   return pattern.starts_with(kCalls) ? "client.*." + pattern.substr(kCalls.size()) : pattern;
 }
 
-/// Whether `keys` name the key: itself, or a table that it is in ("service.*.ejection.*"). Names of
+/// Whether `keys` contain the key, or a table that it is in ("service.*.ejection.*"). Names of
 /// answers are a key ("service.*.errors.*").
 bool names_key(std::string_view keys, std::string_view pattern) {
   while (!keys.empty()) {
@@ -696,7 +700,7 @@ bool names_key(std::string_view keys, std::string_view pattern) {
   return false;
 }
 
-/// By scope, in the order of the keys.
+/// The coverage of all keys by scope, in the order of the keys.
 const std::vector<std::vector<KeyCoverage>>& coverage_of_keys() {
   static const std::vector<std::vector<KeyCoverage>> all = [] {
     std::vector<std::vector<KeyCoverage>> scopes;
@@ -745,7 +749,8 @@ void each_row(const KeyInUse& used, F f) {
   }
 }
 
-/// Calls of a service have no arrivals of their own, and this key of theirs no word.
+/// Whether the key is the arrival process of calls of a service, which have no arrivals of their
+/// own.
 bool is_arrival_of_calls(const KeyInUse& used) {
   return used.key().name == "arrivals.process" && used.word().empty();
 }
@@ -767,7 +772,7 @@ void each_combination(Parts parts, bool refused, const Scenario& scenario, std::
   }
   for (const ClientSpec& client : scenario.clients) {
     if (share_of_calls(client, service) <= 0) continue;
-    stop_point();  // there may be many
+    stop_point();  // there may be many combinations
     const std::string path = path_of(client);
     for (const Combination& c : kCombinations) {
       if (c.refused != refused || (c.parts & parts) == 0 || c.by_client == nullptr) continue;
@@ -858,7 +863,7 @@ std::string joined(std::string text, Parts parts, std::string_view what) {
   return what.empty() ? text : text + ": " + std::string(what);
 }
 
-/// Collects what is not modelled, the same thing once.
+/// Collects what is not modelled, each thing once.
 class UnmodelledOf {
  public:
   explicit UnmodelledOf(const Scenario& scenario) : scenario_(scenario) {}
@@ -932,8 +937,8 @@ std::vector<Unmodelled> unmodelled(const Scenario& scenario) {
 
 namespace {
 
-/// The words of a key that a theory does not model; of a key without words "" stands for its value.
-/// The first word is the default, which is not refused.
+/// The words of a key that a theory does not model; for a key without words, "" stands for its
+/// value. The first word is the default, which is not refused.
 std::vector<std::string_view> words_without(Theory theory, const KeyCoverage& key,
                                             const scenario::KeyInfo& info) {
   std::vector<std::string_view> words = {""};
@@ -960,13 +965,13 @@ CoverageRow row_of(const KeyCoverage& key, const scenario::KeyInfo& info) {
     }
   }
   row.modelled = names_of(exact);
-  std::map<std::vector<std::string_view>, Parts> refused;  // by the words
+  std::map<std::vector<std::string_view>, Parts> refused;  // by the refused words
   for (std::size_t i = 0; i < kTheories; ++i) {
     const auto words = words_without(static_cast<Theory>(i), key, info);
     if (!words.empty()) refused[words] |= part(static_cast<Theory>(i));
   }
   for (const auto& [words, parts] : refused) {
-    const bool all = (parts & parts_of(key)) == 0;  // of its words
+    const bool all = (parts & parts_of(key)) == 0;  // whether all of its words are refused
     row.no_figure = joined(std::move(row.no_figure), parts,
                            all ? "" : fmt::format("\"{}\"", fmt::join(words, "|")));
   }
@@ -1005,7 +1010,7 @@ std::vector<CoverageRow> coverage_table() {
   for (const Combination& c : kCombinations) {
     CoverageRow row{std::string(c.name), "", "", "", ""};
     if (!c.said.empty()) row.keys = place_of(c, c.by_service != nullptr ? "service.*" : "client.*");
-    // What is said of one feature more than once is one row.
+    // Successive rows about the same feature become one.
     const bool goes_on = rows.back().feature == row.feature && rows.back().modelled.empty();
     if (!goes_on) rows.push_back(std::move(row));
     std::string& cell = c.refused ? rows.back().no_figure : rows.back().left_out;

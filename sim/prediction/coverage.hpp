@@ -1,5 +1,5 @@
-// The coverage of theory: the keys that each part of theory models, and what it does not model of
-// them in some combination or quantity. Any other key that a scenario uses is refused by itself,
+// The coverage of theory: the keys that each part of theory models, and the combinations and values
+// of these keys that it does not model. Any other key that a scenario uses is refused by itself,
 // under its name and help in the table of keys: a new key needs no entry here to be safe.
 // `predict`, `map`, their words, and the table in README.md use it.
 //
@@ -44,7 +44,8 @@ struct Modelled {
   /// Patterns separated by blanks: "service.*.servers", or a whole table: "client.*.keys.*". Those
   /// of client groups stand for calls between services as well.
   std::string_view keys;
-  std::string_view words = {};    ///< only while the key has one of these: "lifo|random"
+  /// Modelled only while the key has one of these words: "lifo|random".
+  std::string_view words = {};
   std::string_view but_for = {};  ///< what the figures of these theories leave out, if anything
 };
 std::span<const Modelled> modelled();
@@ -61,12 +62,13 @@ struct Combination {
   ByService by_service;
   ByClient by_client;
   Parts parts;
-  bool refused;           ///< they give no figure; else their figures leave it out
+  bool refused;           ///< true: the theories give no figure; false: their figures leave it out
   std::string_view text;  ///< why, or what is left out
 };
 std::span<const Combination> combinations();
 
-/// The feature of a queue that is in time by itself, but not while refusals take servers from it.
+/// The feature of a full queue that is short enough to answer in time, except while refusals take
+/// servers from it.
 inline constexpr std::string_view kRefusingMakesLate = "a full queue that makes late by refusing";
 
 /// Why a part has no figures for a service.
@@ -75,7 +77,7 @@ struct Refusal {
   std::string place;    ///< "client.web.retry.retry_breaker.failure_share"
   std::string why;      ///< "not modelled"
 };
-/// The first reason; empty: the part has figures.
+/// The first reason why a part has no figures; empty if it has figures.
 std::optional<Refusal> refusal(Theory theory, const Scenario& scenario, std::size_t service);
 /// The reason as "service.api.abandoned: ...".
 std::optional<std::string> why_not(Theory theory, const Scenario& scenario, std::size_t service);
@@ -90,7 +92,8 @@ std::vector<std::string> left_out(Theory theory, const Scenario& scenario, std::
 /// the order of services and tables.
 std::vector<Unmodelled> unmodelled(const Scenario& scenario);
 
-/// A row of the table in README.md: neighbouring keys that are treated alike, or a combination.
+/// A row of the table of coverage in README.md: neighbouring keys that are treated alike, or a
+/// combination.
 struct CoverageRow {
   std::string feature, keys, modelled, left_out, no_figure;
 };

@@ -101,11 +101,11 @@ struct Candidate {
   MapState state = MapState::kSafe, beyond = MapState::kSafe;
   int distance = 0;  // cells to the nearest point of another state
 
-  /// Both sides of a border are of one kind.
+  /// The two states at a border, in a fixed order: both sides of it are of one kind.
   std::pair<MapState, MapState> border() const { return std::minmax(state, beyond); }
 };
 
-/// Distances to the nearest point of another state, up to `most`; those farther away are left out.
+/// The points with a point of another state within the distance `most`.
 std::vector<Candidate> near_borders(const PhaseMap& map, int most) {
   std::vector<Candidate> found;
   const int columns = static_cast<int>(map.columns), rows = static_cast<int>(map.rows);
@@ -123,7 +123,7 @@ std::vector<Candidate> near_borders(const PhaseMap& map, int most) {
           if (at_x < 0 || at_y < 0 || at_x >= columns || at_y >= rows || beyond) return;
           if (state_at(at_x, at_y) != here) beyond = state_at(at_x, at_y);
         };
-        // Straight on first: a border is nearest along an axis, unless it is met at a corner.
+        // Along the axes first: a border is nearest there, unless it is met at a corner.
         look(x + distance, y);
         look(x - distance, y);
         look(x, y + distance);
@@ -145,7 +145,7 @@ std::vector<Candidate> near_borders(const PhaseMap& map, int most) {
   return found;
 }
 
-/// Squared distance as shares of the plane.
+/// The squared distance of two points, in shares of the plane's width and height.
 double apart(const PhaseMap& map, const Candidate& a, const Candidate& b) {
   const double x = static_cast<double>(a.column - b.column) / static_cast<double>(map.columns);
   const double y = static_cast<double>(a.row - b.row) / static_cast<double>(map.rows);
@@ -155,7 +155,8 @@ double apart(const PhaseMap& map, const Candidate& a, const Candidate& b) {
 }  // namespace
 
 std::vector<MapSite> sites_to_confirm(const PhaseMap& map, std::size_t count) {
-  // On a fine grid chance decides next to a border, and a step away from it the prediction does.
+  // On a fine grid, chance decides next to a border; a step away from it, the prediction should
+  // hold.
   constexpr std::size_t kShareOfPlane = 30;
   const std::size_t longest = std::max(map.columns, map.rows);
   const int away = static_cast<int>(std::max<std::size_t>(1, longest / kShareOfPlane));
@@ -177,7 +178,7 @@ std::vector<MapSite> sites_to_confirm(const PhaseMap& map, std::size_t count) {
     more = false;
     for (auto& [border, candidates] : kinds) {
       if (candidates.empty() || chosen.size() >= count) continue;
-      // Those that keep their distance come first, then those that are far from all others.
+      // Candidates that keep the distance come first, then those that are far from all others.
       const auto merit = [&](const Candidate& c) {
         double nearest = std::numeric_limits<double>::infinity();
         for (const Candidate& other : chosen) nearest = std::min(nearest, apart(map, c, other));
@@ -221,7 +222,8 @@ Scenario scenario_of_confirmation(const Scenario& scenario, std::size_t service,
   Scenario s = question_scenario(scenario, service, question);
   s.duration = Duration::from_seconds(duration);
   const prediction::FluidSystem system = prediction::fluid_system(s, service);
-  // The window is what the answer is about: the last quarter after the last disturbance.
+  // The window covers what the answer is about: the last quarter of the time after the last
+  // disturbance.
   const double end = std::min(system.disturbance_end, duration);
   s.warmup = Duration::from_seconds(0.75 * duration + 0.25 * end);
   s.warmup_is_auto = false;
@@ -251,7 +253,7 @@ MapConfirmation plan_confirmation(const Scenario& scenario, std::size_t service,
   for (const std::string& doubt : doubts_of_fluid(scenario, service)) {
     plan.why += (plan.why.empty() ? "" : "; ") + doubt;
   }
-  // Near a border everything takes its time.
+  // Near a border everything is slow.
   constexpr double kStepsPerTimeout = 200, kMargin = 1.5;
   constexpr int kDoublings = 3;
   const double shortest = question_scenario(scenario, service, plan.question).duration.in_seconds();

@@ -62,7 +62,8 @@ class Predictor {
                                ignores_, std::string(text)});
   }
 
-  /// A part has no figures because of a feature of the scenario, or else because of `why`.
+  /// Notes that a part has no figures, because of a feature of the scenario, or else because of
+  /// `why`.
   void refuse(prediction::Theory part, std::size_t s, const std::string& subject,
               std::string_view what, const std::string& why) {
     const bool is_chain = part == prediction::Theory::kChain;
@@ -104,8 +105,9 @@ class Predictor {
     tipping(s, subject);
   }
 
-  /// Where few requests come in the window over which lapses may average out, chance alone makes
-  /// lapses, and a simulated recovery counts from the last of them. Empty where there are enough.
+  /// A note for services with few requests in the window over which lapses average out: chance
+  /// alone makes lapses, and a simulated recovery counts from the last of them. Empty if there are
+  /// enough requests.
   std::string noise_of_recovery(const FluidRun& run) const {
     double rate = 0;
     for (const FluidGroup& g : run.groups) rate += g.offered;
@@ -128,8 +130,8 @@ class Predictor {
     add("fluid", subject, "load", load, "1", "work of the first attempts per capacity");
   }
 
-  /// Where there is no balance a service may still be too idle to be knocked over, or have the same
-  /// phase however many retries there are.
+  /// Adds a phase if there is no balance: a service may still be too idle to be knocked over, or
+  /// have the same phase with any number of retries.
   bool phase_without_balance(std::size_t s, const std::string& subject) {
     const std::string kept = std::exchange(ignores_, "");
     const std::optional<WorstLoad> load = worst_load(scenario_, s);
@@ -153,9 +155,9 @@ class Predictor {
     return true;
   }
 
-  /// Where refusals may take so much of the servers that a full queue is late there is no balance,
-  /// but two runs may show what it is: one without a disturbance, one after a long outage. That it
-  /// recovers from one outage does not make it safe, and near a load of 1 chance decides.
+  /// The phase of a service without balance because refusals take so much of the servers that a
+  /// full queue is late: from a run without a disturbance, and one after a long outage. Recovery
+  /// from one outage does not make it safe, and near a load of 1 chance decides.
   std::optional<FluidPhase> phase_by_costly_refusals(std::size_t s) const {
     constexpr double kNear = 0.02;
     const auto refused = prediction::refusal(prediction::Theory::kBalance, scenario_, s);
@@ -224,7 +226,7 @@ class Predictor {
         "attempts that arrive at the service per second");
     add("fluid", subject, "goodput", g.goodput, "1/s", "requests that succeed per second");
     if (g.requests <= 0) return;
-    // What was under way at the end of the warm-up counts among the successes only.
+    // Requests under way at the end of the warm-up count only as successes.
     add("fluid", subject, "success_rate", std::min(1.0, g.successes / g.requests), "1",
         "successes per request");
     add("fluid", subject, "amplification", g.attempts / g.requests, "1", "attempts per request");
@@ -255,7 +257,7 @@ class Predictor {
 
   /// Why a chain with the requested orbit is not solved.
   static std::optional<std::string> too_large(const RetrialQueue& queue) {
-    constexpr double kMaxCells = 1.3e8;  // 16 bytes each (chain/markov_chain.hpp)
+    constexpr double kMaxCells = 1.3e8;  // cells of 16 bytes (chain/markov_chain.hpp)
     const double states = (queue.places + 1.0) * (queue.orbit + 1.0);
     if (states * (std::min(queue.places, queue.orbit) + 1.0) <= kMaxCells) return std::nullopt;
     return fmt::format(

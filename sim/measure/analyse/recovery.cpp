@@ -27,7 +27,7 @@ namespace retrysim::stats {
 namespace {
 
 std::size_t first_bin_at_or_after(Time t, Duration width) {
-  // Clamped: some times are the largest possible.
+  // Some times are the largest possible, so that nothing may be added to them.
   const std::int64_t at = std::max<std::int64_t>(t.count(), 0);
   return static_cast<std::size_t>(at / width.count() + (at % width.count() == 0 ? 0 : 1));
 }
@@ -96,7 +96,7 @@ double together_at_full_queues(const Scenario& scenario, std::optional<std::size
     const double load = demand.services[s].load();
     const double places = static_cast<double>(scenario.services[s].queue.capacity);
     if (load <= 0 || load >= 1 || requests * std::pow(load, places) < kHardlyEver) continue;
-    const double turned_away =  // of M/M/1/K
+    const double turned_away =  // loss probability of M/M/1/K
         std::pow(load, places + 1) * (1 - load) / (1 - std::pow(load, places + 2));
     const double part = many > 0 ? std::min(turned_away / many, 1.0) : 1;
     most = std::max(most, 1 + part * (std::min((1 + load) / (1 - load), places + 1) - 1));

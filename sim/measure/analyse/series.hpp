@@ -46,7 +46,7 @@ inline constexpr std::size_t kServiceSums = 8;
 
 /// One replication from its start, in bins of equal width.
 struct RunSeries {
-  Duration width;                             ///< of a bin
+  Duration width;                             ///< width of a bin
   std::size_t bins = 0;                       ///< up to the last request's end
   bool drained = false;                       ///< nothing happens after the last bin
   std::vector<std::vector<double>> clients;   ///< the groups and all together: [bin][sum]

@@ -586,7 +586,8 @@ class alignas(64) ClientRecorder {
   RequestTally tally_;
   CacheCounts cache_;
   std::uint64_t cohort_calls_ = 0, attempts_squared_ = 0;
-  std::uint64_t attempts_of_ended_ = 0, unsent_ = 0;  // of the cohort
+  // Attempts of ended requests, and ended requests without an attempt, of the cohort.
+  std::uint64_t attempts_of_ended_ = 0, unsent_ = 0;
   Time last_end_, stretch_start_;
   Level in_flight_, in_backoff_;
   AttemptRows rows_;

@@ -19,10 +19,10 @@ namespace retrysim::prediction {
 
 namespace {
 
-constexpr std::size_t kStates = 4;  // taken out at once
+constexpr std::size_t kStates = 4;  // states taken out at once
 
-/// Adds to each of `cells` numbers what the four rows have there, times their shares; in this
-/// order, so that the result is the same however wide the registers are.
+/// Adds four rows, times their shares, to `cells` numbers; in this order, so that the result does
+/// not depend on the width of registers.
 inline __attribute__((always_inline)) void add_rows(double* __restrict to,
                                                     const double* const* rows, const double* shares,
                                                     std::size_t cells) {
@@ -69,7 +69,7 @@ void Elimination::take_out_of(std::size_t i, std::size_t k) {
   if (into_k == 0) return;
   const double share = into_k *= mean_stay_[k];
   exit_[i] += share * exit_[k];
-  // The diagonal is among these cells: what it collects is never looked at.
+  // The diagonal is among these cells: its value is never used.
   const double* const from_k = row(k) + (first + band_ - k);
   double* const from_i = row(i) + (first + band_ - i);
   for (std::size_t j = 0; j < k - first; ++j) from_i[j] += share * from_k[j];
@@ -86,8 +86,8 @@ bool Elimination::sum_up(std::size_t k) {
   return std::isfinite(mean_stay_[k]);
 }
 
-/// Four states at once, so that a row is read and written once for all of them; the same sums in
-/// the same order as one by one.
+/// Takes out four states at once, so that a row is read and written once for all of them; with the
+/// same sums in the same order as one by one.
 std::optional<std::size_t> Elimination::take_out_four(std::size_t top) {
   for (std::size_t t = 0; t < kStates; ++t) {
     for (std::size_t before = 0; before < t; ++before) take_out_of(top - t, top - before);
@@ -99,7 +99,7 @@ std::optional<std::size_t> Elimination::take_out_four(std::size_t top) {
       if (i >= lowest(top - t)) take_out_of(i, top - t);
     }
   }
-  const double* from[kStates];  // cell 0 is that of state `common`
+  const double* from[kStates];  // cell 0 belongs to state `common`
   for (std::size_t t = 0; t < kStates; ++t) from[t] = row(top - t) + (common + band_ - (top - t));
   for (std::size_t i = common; i < bottom; ++i) {
     double* const from_i = row(i) + (common + band_ - i);
@@ -138,7 +138,7 @@ std::optional<std::size_t> Elimination::run(std::size_t last) {
 
 std::vector<double> Elimination::solve_down_to(std::size_t last, std::vector<double> x) const {
   for (std::size_t i = states_; i-- > last;) {
-    const double* const share = row(i) + band_;  // of entries into state i + step
+    const double* const share = row(i) + band_;  // shares of entries into state i + step
     double sum = x[i];
     for (std::size_t step = std::min(band_, states_ - 1 - i); step > 0; --step) {
       sum += share[step] * x[i + step];
@@ -295,7 +295,7 @@ namespace {
 
 constexpr const char* kTooRare = "the chain leaves a state too rarely for numbers";
 
-/// All states but the first taken out.
+/// The elimination of all states but the first.
 template <class Steps>
 Elimination down_to_first(Steps& steps) {
   std::vector<bool> first(steps.count);
@@ -312,8 +312,8 @@ Elimination down_to_first(Steps& steps) {
   return elimination;
 }
 
-/// The states of `part` taken out, with an exit to all others; or the state that is left too rarely
-/// for numbers.
+/// The elimination of the states of `part`, with an exit to all others; or a state that is left too
+/// rarely for a double.
 template <class Steps>
 std::variant<Elimination, std::size_t> with_exit(Steps& steps, const Part& part,
                                                  const std::vector<bool>& inside) {
@@ -343,7 +343,7 @@ MarkovChain::LawAndReturn MarkovChain::law_and_return(std::size_t targets) const
 
 namespace {
 
-/// A sum that has left the numbers is infinite, or none at all.
+/// A time beyond the range of double (infinite or NaN) counts as never.
 double sayable(double time) { return std::isfinite(time) ? time : kNever; }
 
 /// What has to be eliminated for the times until a target.
@@ -355,13 +355,14 @@ class Journey {
     if (std::find(target_.begin(), target_.end(), true) == target_.end()) {
       throw std::invalid_argument("no state is a target");
     }
-    // Where the target may never be reached: those that can go to a state from which it cannot.
+    // States from which the target may never be reached: those that can go to a state from which it
+    // cannot be.
     never_ = steps.that_reach(target_);
     never_.flip();
   }
 
-  /// `solve(part, elimination)`: of the states from which the target is reached in a time that a
-  /// number can say. `never(state)`: of the others.
+  /// Calls `solve(part, elimination)` for the states from which the target is reached in a time
+  /// within the range of double, and `never(state)` for the others.
   template <class Solve, class Never>
   void times(Solve solve, Never never) {
     for (;;) {
@@ -385,7 +386,7 @@ class Journey {
   }
 
  private:
-  /// To all that can come to such a state. A way there that leads through the target does not
+  /// Spreads "never" to all states that can come to such a state; a way through the target does not
   /// count.
   void spread() {
     for (bool more = true; more;) {
@@ -518,7 +519,7 @@ std::vector<double> MarkovChain::law_after(double time, std::vector<double> star
     fastest = std::max(fastest, out[i]);
   }
   if (fastest == 0 || time == 0) return start;
-  // Steps of a mean of at most 50 jumps: e^-50 is no underflow.
+  // Steps of a mean of at most 50 jumps: e^-50 does not underflow.
   const auto rounds = static_cast<int>(std::ceil(fastest * time / 50));
   const double jumps = fastest * time / rounds;
   for (int round = 0; round < rounds; ++round) {

@@ -41,9 +41,9 @@ class MarkovChain {
   /// state; otherwise std::domain_error. States that cannot be reached have probability 0.
   std::vector<double> stationary() const;
 
-  /// The stationary law, and the mean time from each state until the chain is in one of the first
-  /// `targets` states, at the cost of one of the two. The chain must be able to reach state 0 from
-  /// every state.
+  /// The stationary distribution, and the mean time from each state until the chain is in one of
+  /// the first `targets` states, computed together at the cost of one. The chain must be able to
+  /// reach state 0 from every state.
   struct LawAndReturn {
     std::vector<double> law, time;
   };
@@ -54,7 +54,7 @@ class MarkovChain {
   /// least one state must be a target.
   std::vector<double> mean_time_to(const std::function<bool(std::size_t)>& is_target) const;
 
-  /// Mean and variance of that time.
+  /// Mean and variance of the time until a target is reached.
   struct HittingTime {
     double mean = 0;
     double variance = 0;
@@ -92,14 +92,14 @@ class MarkovChain {
 /// `collapse_time_by_work`.
 struct RetrialQueue {
   double arrival_rate = 0;  ///< new requests per second
-  double service_rate = 1;  ///< of one server, per second
+  double service_rate = 1;  ///< completions of one server, per second
   int servers = 1;
   double timeout = 1;   ///< seconds an attempt may take
   double backoff = 0;   ///< mean time from a failure to the next attempt, seconds
-  double attempts = 1;  ///< most attempts of a request, >= 1
+  double attempts = 1;  ///< largest number of attempts of a request, >= 1
   /// Probability of a retry within the limit on attempts (share of clients that retry, quota).
   double retry_probability = 1;
-  double retrying_share = 1;      ///< of new requests whose client would try again at all
+  double retrying_share = 1;      ///< share of new requests whose client would try again at all
   bool retries_rejected = false;  ///< attempts that a full queue rejects try again
   int places = 1;                 ///< largest q: K
   int orbit = 1;                  ///< largest o; more are lost
@@ -119,19 +119,20 @@ struct RetrialQueueLaw {
   double at_most_places = 0;  ///< share of time with a full queue
   double at_most_orbit = 0;   ///< share of time at the edge of the orbit: truncation
   double collapse_time = 0;   ///< mean time from empty until q >= 0.9 K, seconds
-  bool by_work = false;       ///< that time is `collapse_time_by_work`
+  bool by_work = false;       ///< whether `collapse_time` is that of `collapse_time_by_work`
   double recovery_time = 0;   ///< mean time from a full queue and orbit until
                               ///< q <= timeout x service rate x servers / 3, seconds
   std::optional<double> relaxation_time;  ///< seconds; only if asked for
 };
 
 struct RetrialQueueOptions {
-  bool relaxation = false;    ///< the time of the slowest mode
-  bool collapse_time = true;  ///< takes as long as all the rest; 0 if not computed
+  bool relaxation = false;  ///< whether to compute the relaxation time
+  /// Whether to compute the collapse time, which takes as long as all the rest; 0 if not.
+  bool collapse_time = true;
 };
 /// Throws std::invalid_argument for parameters out of range.
 RetrialQueueLaw solve(const RetrialQueue& queue, const RetrialQueueOptions& options = {});
-/// Mean time from empty until q >= 0.9 K.
+/// Mean time from empty until q >= 0.9 K, s.
 double collapse_time(const RetrialQueue& queue);
 /// The mean time to collapse from a finer chain, of the waiting work instead of the number of
 /// attempts. It decides at arrival whether an attempt will be late, so neighbours share their fate.
@@ -139,7 +140,7 @@ double collapse_time(const RetrialQueue& queue);
 /// it would take more than `most_steps` multiplications.
 std::optional<double> collapse_time_by_work(const RetrialQueue& queue, double most_steps = 1e9);
 
-/// The chain itself; state (q, o) has the number that `index` gives.
+/// The Markov chain of a queue and its orbit; state (q, o) has the number `index(q, o)`.
 struct RetrialQueueChain {
   explicit RetrialQueueChain(const RetrialQueue& queue);
   std::size_t index(int q, int o) const;
@@ -150,7 +151,7 @@ struct RetrialQueueChain {
 
  private:
   int places_, orbit_;
-  bool by_queue_;  // which of the two numbers the larger part of the index is
+  bool by_queue_;  // whether the queue is the major part of the index
 };
 
 // --- Processor sharing with zombies --------------------------------------------------------------
@@ -159,9 +160,9 @@ struct RetrialQueueChain {
 /// zombie and is still served, and the client tries again at once with a given probability, if
 /// there is room. Nothing is simplified: this system is exactly a chain.
 struct ZombieService {
-  double arrival_rate = 0;   ///< new requests per second, lost if there is no room
-  double service_rate = 1;   ///< of the server, shared by all attempts in it, per second
-  double patience_rate = 1;  ///< at which a waiting client gives up, per second
+  double arrival_rate = 0;  ///< new requests per second, lost if there is no room
+  double service_rate = 1;  ///< completions of the server, shared by all attempts in it, per second
+  double patience_rate = 1;  ///< rate at which a waiting client gives up, per second
   double retry_probability = 1;
   int places = 1;  ///< largest number of attempts
 };
@@ -170,9 +171,9 @@ struct ZombieServiceLaw {
   double goodput = 0;  ///< answers to clients that still wait, per second
   double utilization = 0;
   double live = 0;          ///< mean attempts with a waiting client
-  double zombies = 0;       ///< mean attempts without
+  double zombies = 0;       ///< mean attempts whose client has given up
   double full = 0;          ///< share of time without room
-  double timeout_rate = 0;  ///< per second
+  double timeout_rate = 0;  ///< clients that give up, per second
   double fill_time = 0;     ///< mean time from empty to full
   /// Mean time from a full service with one live attempt, the others zombies, until at most
   /// `recovered_at` attempts are left.
@@ -192,8 +193,8 @@ ZombieSaddle zombie_saddle(const ZombieService& service);
 
 // --- The chain of a scenario ---------------------------------------------------------------------
 
-/// The queue and orbit for a service, or why there is none. An orbit of 0 is still to be
-/// found, by `solve_with_orbit`.
+/// The parameters of the chain for a service, or why there is none. An orbit of 0 means that its
+/// size is still to be found, by `solve_with_orbit`.
 using ChainOrReason = std::variant<RetrialQueue, std::string>;
 ChainOrReason chain_of(const Scenario& scenario, std::size_t service);
 

@@ -130,7 +130,7 @@ class WorkChain {
         levels_(queue.servers + (queue.places - queue.servers) * parts),
         by_level_(kLongestJump * parts * (queue.orbit + 1) < levels_ + kLongestJump * parts) {}
 
-  /// Steps of the elimination, roughly.
+  /// The approximate number of steps of the elimination.
   double cost() const {
     const double width = by_level_ ? kLongestJump * parts_ * (queue_.orbit + 1.0)
                                    : levels_ + 1.0 + kLongestJump * parts_;
@@ -231,7 +231,7 @@ RetrialQueueLaw solve(const RetrialQueue& queue, const RetrialQueueOptions& opti
   const auto recovered = [&](std::size_t i) { return c.queue_of(i) <= in_time / 3; };
   std::size_t targets = 0;
   while (targets < c.chain.states() && recovered(targets)) ++targets;
-  // Where states are numbered by the queue first, those are all.
+  // If states are numbered by the queue first, the first states are the target.
   const bool by_queue = queue.orbit <= queue.places;
   MarkovChain::LawAndReturn both;
   if (by_queue) {
@@ -260,7 +260,7 @@ RetrialQueueLaw solve(const RetrialQueue& queue, const RetrialQueueOptions& opti
 
 namespace {
 
-/// States by the number of attempts, then by how many of them are live.
+/// The number of a state: by the number of attempts, then by how many of them are live.
 std::size_t zombie_state(int live, int zombies) {
   const auto n = static_cast<std::size_t>(live + zombies);
   return n * (n + 1) / 2 + static_cast<std::size_t>(live);
@@ -352,7 +352,7 @@ namespace {
 
 constexpr double kMaxStates = 40'000;
 
-/// Mean over the retries of a request.
+/// The mean backoff over the retries of a request, s.
 double mean_backoff(const ClientSpec& c) {
   const double most = 32;
   const double retries = std::min<double>(most, static_cast<double>(c.retry.max_attempts) - 1);
@@ -378,7 +378,7 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
   queue.servers = static_cast<int>(std::min<std::int64_t>(s.servers, 1'000'000));
   queue.orbit = 0;
   const ClientSpec* first = nullptr;     // any group
-  const ClientSpec* retrying = nullptr;  // one that retries
+  const ClientSpec* retrying = nullptr;  // a group that retries
   double rate_retrying = 0;
   for (const ClientSpec& c : scenario.clients) {
     if (share_of_calls(c, service) <= 0) continue;

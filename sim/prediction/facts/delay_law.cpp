@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kRounding = 1e-9;  // 0.3 / 0.1 is 3
 
-/// What lies above `cap` is drawn anew from its upper half.
+/// The law with values above `cap` drawn anew from the upper half of [0, cap].
 DelayLaw redrawn(const DelayLaw& law, double cap) {
   DelayLaw result;
   double above = 0;
@@ -42,7 +42,8 @@ DelayLaw redrawn(const DelayLaw& law, double cap) {
   return result;
 }
 
-/// Rounded down to whole quanta: equally likely multiples become a piece with the same mean.
+/// The law rounded down to whole quanta: equally likely multiples become a piece with the same
+/// mean.
 DelayLaw floored(const DelayLaw& law, double quantum) {
   DelayLaw result;
   for (const DelayPiece& p : law) {
@@ -78,7 +79,7 @@ DelayLaw limited_multiples(const DelayLaw& law, double cap, double quantum) {
   return result;
 }
 
-/// Multiples of a quantum below v, which are random parts of v that are rounded down.
+/// The law of a random part of v, rounded down to a multiple of a quantum.
 DelayLaw multiples_below(double v, double quantum) {
   const double whole = std::floor(v / quantum + kRounding);
   if (v / quantum - whole > kRounding) return floored({{0, v, 1}}, quantum);
@@ -93,7 +94,7 @@ double growth_of(const BackoffRules& rules, double n) {
     case Growth::kLinear:
       return std::max(0.0, 1 + n * (rules.factor - 1));
     case Growth::kFibonacci:
-      // Binet's formula, exact to the last figure of a double.
+      // Binet's formula, exact to the last digit of a double.
       return n < 0 ? 0
                    : std::round((std::pow((1 + std::sqrt(5.0)) / 2, n + 1) -
                                  std::pow((1 - std::sqrt(5.0)) / 2, n + 1)) /
@@ -104,7 +105,7 @@ double growth_of(const BackoffRules& rules, double n) {
   return std::pow(rules.factor, n);
 }
 
-/// Uniform on [low, high], what is below zero being zero.
+/// The uniform law on [low, high] with negative values replaced by zero.
 DelayLaw not_negative(double low, double high) {
   if (low >= 0) return {{low, high, 1}};
   DelayLaw law;
@@ -134,7 +135,7 @@ DelayLaw spread(Jitter jitter, double share, double v) {
   return {{v, v, 1}};
 }
 
-/// Random whole quanta below v, or up to it.
+/// The law of a random whole number of quanta below `quanta`, or up to it.
 DelayLaw spread_quanta(Jitter jitter, double share, double quanta, double quantum, bool inclusive) {
   const auto from_to = [&](double first, double last) -> DelayLaw {
     last = std::max(first, last);
@@ -214,7 +215,7 @@ double most_of(const DelayLaw& law) {
 
 namespace {
 
-/// The delay before a retry, where it does not depend on the delay before.
+/// The law of the delay before a retry, if it does not depend on the previous delay.
 DelayLaw independent_law(const BackoffRules& rules, bool throttling, int retry) {
   const Jitter jitter = throttling ? rules.throttle_jitter : rules.jitter;
   const double quantum = in_seconds(rules.quantum);
@@ -256,8 +257,8 @@ DelayLaw independent_law(const BackoffRules& rules, bool throttling, int retry) 
   return draws_quanta ? limited_multiples(law, cap, quantum) : limited(law, cap);
 }
 
-/// Of decorrelated-v2: the difference of two growths with a uniform variate each, in cells in which
-/// both are nearly linear.
+/// The law of decorrelated-v2: the difference of two growths with a uniform variate each, in cells
+/// in which both are nearly linear.
 DelayLaw decorrelated_v2_law(const BackoffRules& rules, bool throttling, int retry) {
   constexpr int kCells = 24;
   const double quantum = in_seconds(rules.quantum), cap = in_seconds(rules.cap);
@@ -424,7 +425,7 @@ double quantile(const Distribution& distribution, double probability) {
   return (low + high) / 2;
 }
 
-/// Values of an empirical distribution, as it draws them: there is no other way to see them.
+/// Sampled values of an empirical distribution, which has no other access to its values.
 std::vector<double> drawn_values(const Distribution& distribution) {
   constexpr std::uint32_t kDraws = 1 << 14;
   const RandomKey key(1, 0);
@@ -481,7 +482,7 @@ DelayLaw law_of(const Distribution& distribution, int pieces) {
     sum += (low + high) / 2 / pieces;
     low = high;
   }
-  // The last piece has what the mean wants, however far that is.
+  // The last piece is placed where the mean becomes exact, however far that is.
   const double last = std::max(low, (mean - sum) * pieces);
   law.push_back({low, 2 * last - low, 1.0 / pieces});
   return law;

@@ -33,7 +33,7 @@ class DecorrelatedBackoff;
 /// Adds a piece, unless it is impossible.
 void add(DelayLaw& law, double low, double high, double probability);
 
-/// Values above `cap` become `cap`.
+/// The law with values above `cap` replaced by `cap`.
 DelayLaw limited(const DelayLaw& law, double cap);
 
 double mean_of(const DelayLaw& law);
@@ -41,12 +41,11 @@ double variance_of(const DelayLaw& law);
 double least_of(const DelayLaw& law);
 double most_of(const DelayLaw& law);
 
-/// The delay before retry number `retry` (from 1). What decorrelated jitter draws from the delay
-/// before is the law of that delay: exact for each retry, blind to the dependence between them.
+/// The delay before retry number `retry` (from 1). For decorrelated jitter it is the marginal law:
+/// exact for each retry, but without the dependence between successive delays.
 DelayLaw backoff_law(const BackoffRules& rules, bool throttling, int retry);
 
-/// The law for one retry after another, where it costs no more than the last of them alone. The
-/// rules must outlive it.
+/// The laws for one retry after another, at the cost of the last alone. The rules must outlive it.
 class BackoffLaws {
  public:
   BackoffLaws(const BackoffRules& rules, bool throttling);
@@ -56,27 +55,28 @@ class BackoffLaws {
 
   /// The delay of retry number 1, then 2, ...
   DelayLaw next();
-  /// Leaves one out.
+  /// Skips the law of one retry.
   void skip();
 
  private:
   const BackoffRules& rules_;
   bool throttling_;
   int retry_ = 0;
-  DelayLaw last_;  // of a list of delays
+  DelayLaw last_;  // last delay of a list of delays
   std::unique_ptr<DecorrelatedBackoff> decorrelated_;
 };
 
 /// Whether the delays after throttling errors have a law of their own.
 bool throttling_differs(const BackoffRules& rules);
 
-/// Constant, uniform: exact. Others: by quantiles, as many as `pieces`, with the exact mean.
+/// The law of a distribution: exact for constant and uniform ones; others by `pieces` quantiles,
+/// with the exact mean.
 DelayLaw law_of(const Distribution& distribution, int pieces = 32);
 
 /// The sample below which a share `probability` (0 to 1) lies.
 double quantile_of(const Distribution& distribution, double probability);
 
-/// At most `pieces` pieces with the same mean.
+/// The law approximated by at most `pieces` pieces, with the same mean.
 DelayLaw coarsened(DelayLaw law, int pieces);
 
 /// Probability that a sample is longer than `seconds`. Empirical distributions count as constant,
@@ -94,15 +94,15 @@ double squared_variation(const Distribution& distribution);
 /// the law before becomes a uniform piece, and their sum is exact at the points of a grid.
 class DecorrelatedStep {
  public:
-  /// Begins a law between these bounds.
+  /// Begins a new law, between these bounds.
   void begin(double low, double high);
   void add_uniform(double low, double high, double probability);
   DelayLaw law() const;
 
  private:
   void make_grid(double low, double high);
-  /// The place of the first point that is not below x. `near` is the place of the x before: they
-  /// mostly come in ascending order.
+  /// The index of the first grid point that is not below x. `near` is the index for the previous x:
+  /// they mostly come in ascending order.
   std::size_t index(double x, std::size_t& near) const;
 
   std::vector<double> grid_, mass_, slope_, shift_;

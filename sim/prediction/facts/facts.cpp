@@ -24,7 +24,7 @@ namespace retrysim {
 
 namespace {
 
-/// Where `rises_above`, false at `low` and true at `high`, changes.
+/// The point at which `rises_above`, false at `low` and true at `high`, changes.
 template <class Predicate>
 double change(double low, double high, Predicate rises_above) {
   for (int i = 0; i < 100 && low != high; ++i) {
@@ -47,13 +47,13 @@ BackoffMoments backoff_moments(const BackoffRules& rules, bool throttling, int r
 double attempts_per_request(double failure, double attempts) {
   const double success = 1 - failure;
   if (success <= 0) return attempts;
-  return -std::expm1(attempts * std::log1p(-success)) / success;  // also where it is small
+  return -std::expm1(attempts * std::log1p(-success)) / success;  // accurate for small values, too
 }
 
 double quota_critical_share(double attempts, double cost, double credit) {
   if (attempts < 2 || cost <= 0) return 1;
   const auto drains = [&](double p) {
-    // p^2 + ... + p^n: the retries but for those that succeed, which are given back.
+    // p^2 + ... + p^n: the retries without those that succeed, whose cost is refunded.
     return cost * p * (attempts_per_request(p, attempts) - 1) > credit * (1 - p);
   };
   return change(0, 1, drains);
@@ -64,7 +64,7 @@ QuotaBalance quota_balance(double failure, int attempts, int cost, int capacity,
     throw std::invalid_argument("a share for the failures, and no negative numbers");
   }
   const double p = failure;
-  struct Request {  // one that begins at a level
+  struct Request {  // a request that begins at a level of the bucket
     double retries = 0, denied = 0, success = 0;
   };
   std::vector<Request> requests(static_cast<std::size_t>(capacity) + 1);
@@ -86,7 +86,7 @@ QuotaBalance quota_balance(double failure, int attempts, int cost, int capacity,
       }
       request.retries += failing;
       request.success += failing * (1 - p);
-      ends_at(tokens, failing * (1 - p));  // the last cost comes back
+      ends_at(tokens, failing * (1 - p));  // the last cost is refunded
       tokens -= cost;
       failing *= p;
     }
@@ -94,7 +94,7 @@ QuotaBalance quota_balance(double failure, int attempts, int cost, int capacity,
   }
   std::vector<double> law(requests.size());
   if (p == 0 || credit == 0) {
-    law.back() = 1;  // nothing is taken; or the level only falls, and this is how it begins
+    law.back() = 1;  // nothing is taken; or the level only falls from its start
   } else if (p == 1) {
     law[static_cast<std::size_t>(cost > 0 ? capacity % cost : capacity)] = 1;
   } else {
@@ -138,7 +138,7 @@ OverloadEquilibria equilibria(const OverloadBalance& balance) {
     (g(a) < g(b) ? low : high) = g(a) < g(b) ? a : b;
   }
   const double inside = (low + high) / 2;
-  // A peak at the end may be so flat that rounding decides.
+  // At the end, a peak may be so flat that rounding decides.
   const bool at_end = best == kSteps && g(1) >= g(inside) * (1 - 1e-9);
   result.failure_at_peak = best == 0 && g(0) >= g(inside) ? 0 : at_end ? 1 : inside;
   result.peak = g(result.failure_at_peak);
@@ -228,13 +228,13 @@ class FactFinder {
                               std::move(meaning), std::move(ignores)});
   }
 
-  /// What a figure leaves out: one thing and another.
+  /// Joins two texts about what a figure leaves out.
   static std::string also(std::string first, const std::string& second) {
     if (!first.empty() && !second.empty()) first += "; ";
     return first + second;
   }
 
-  /// Of the services that a group calls.
+  /// What is left out about the calls of the services that a group uses.
   std::string calls_of_services(const ClientSpec& c) const {
     for (const ServiceShare& called : service_shares(c)) {
       if (flow::calls_others(scenario_, called.service)) {

@@ -67,8 +67,8 @@ double least_residual(const Distribution& law, double servers) {
 
 /// Mean wait of M/G/c by that of M/M/c, `exponential`, both in any unit: Boxma, Cohen and Huffels
 /// (1979) interpolate between M/M/c and M/D/c (the latter by Cosmetatos 1976). Exact for one server
-/// and for exponential services. It knows of the law beyond its variance how soon the first of c
-/// services under way ends: a few long services do not keep c servers busy.
+/// and for exponential services. Beyond the variance, it uses how soon the first of c services
+/// under way ends: a few long services do not keep c servers busy.
 double wait_of_any_law(double exponential, double servers, double load, const Distribution& law) {
   if (law.kind() == Distribution::Kind::kExponential) return exponential;
   const double second = 1 + squared_variation(law);  // E[S^2] / E[S]^2
@@ -97,7 +97,7 @@ double full_queue(const ServiceSpec& s, const flow::ServiceDemand& first) {
          first.capacity;
 }
 
-/// What is asked of a service, without what follows from it for the waits there.
+/// The load on a service, before the waits that follow from it are computed.
 struct Offered {
   ServiceLoad load;
   double work = 0;  // servers
@@ -199,9 +199,11 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service, const
     const double c = load.capacity;
     load.wait = wait_of_any_law(waiting_probability(c, work) * load.service_time / (c - work), c,
                                 work, s.service_time);
-    if (load.full_queue < 5 * load.wait) load.wait = kForever;  // the bound cuts it short
+    // The bound of the queue limits the wait.
+    if (load.full_queue < 5 * load.wait) load.wait = kForever;
     if (load.wait != kForever && is_mmc(scenario, load) && s.wait_within != Duration::max()) {
-      const double leaving = (c - work) / load.service_time;  // per second, beyond the arrivals
+      // Spare service rate beyond the arrivals, per second.
+      const double leaving = (c - work) / load.service_time;
       load.wait_within =
           1 - waiting_probability(c, work) * std::exp(-leaving * s.wait_within.in_seconds());
     }
@@ -235,7 +237,7 @@ double full_queue_time(const Scenario& scenario, std::size_t service) {
 
 double full_queue_time(const Scenario& scenario, std::size_t service, const flow::Demand& first) {
   const flow::ServiceDemand& demand = first.services[service];
-  // Some ask without a pause.
+  // Some closed loops have no pause.
   if (!std::isfinite(demand.requests) || !is_called(scenario, service)) return kForever;
   return full_queue(scenario.services[service], demand);
 }
@@ -260,7 +262,7 @@ RequestTimes request_times(const ClientSpec& c, double attempt) {
     t.connected = attempts * attempt + (retries > 0 ? gap * attempts * retries / 2 : 0);
   } else {
     t.mean = t.connected = attempts * attempt;
-    // Where the backoff no longer grows, the rest is a product.
+    // Once the backoff no longer grows, the rest is a product.
     constexpr int kDistinct = 64;
     const BackoffRules& backoff = c.retry.backoff;
     const bool differs = throttling_differs(backoff);

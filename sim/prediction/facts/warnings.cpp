@@ -33,7 +33,7 @@ std::string time_text(double seconds) {
 /// The service whose calls a group makes.
 std::string caller_name(const ClientSpec& c) { return c.name.substr(0, c.name.find('.')); }
 
-/// After which an attempt that has begun with its request is given up at the latest, s.
+/// The longest time before an attempt that began with its request is given up, s.
 double patience_of(const ClientSpec& c) {
   const double timeout = c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : kForever;
   return std::min(timeout, in_seconds(c.timeouts.deadline));
@@ -68,7 +68,7 @@ void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
   const AutoscalingSpec& scaling = load.spec->autoscaling;
   const double most = scaling.target > 0 ? std::max(load.capacity, static_cast<double>(scaling.max))
                                          : load.capacity;
-  // Where some groups come now and then, those that always do may be too many by themselves.
+  // If the load of some groups pauses, that of the others may be too much by itself.
   const double first =
       load.varies ? load.steady_work / most : load.utilization * load.capacity / most;
   const double needed = load.varies ? 0 : load.with_errors * load.capacity / most;
@@ -83,7 +83,7 @@ void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
         "requests of the closed loop wait for each other.",
         said_count(asked));
   } else if (first >= 1) {
-    // At the limit itself the queue has no bound only where chance makes it grow.
+    // At a load of exactly 1 the queue is unbounded only if chance makes it grow.
     const auto need = steady_need(scenario, load);
     constexpr double kAtLimit = 1 + 1e-9;
     message = asked > kAtLimit
@@ -116,7 +116,7 @@ namespace {
 /// Whether the throttle lets too little pass for a queue to grow beyond what its bucket holds, in
 /// all faults.
 bool throttle_bounds_queue(const Scenario& scenario, const ServiceLoad& load, double patience) {
-  constexpr double kBelowCapacity = 0.9;  // chance alone makes no long queue there
+  constexpr double kBelowCapacity = 0.9;  // below this load chance alone makes no long queue
   if (load.granted == kForever) return false;
   double left = 1;
   for (const FaultSpec& f : scenario.faults) {
@@ -169,7 +169,7 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
   if (load.last_attempt < 1 || load.utilization >= 1 || load.utilization <= 0) return;
   const ClientSpec* const client = least_patient(scenario, load);
   if (client == nullptr) return;
-  if (load.full_queue <= patience_of(*client)) return;  // what is turned away costs nothing
+  if (load.full_queue <= patience_of(*client)) return;  // refusals cost nothing
   bool unlimited = false;
   for (const std::size_t i : load.clients) {
     const RetryRules& retry = scenario.clients[i].retry;
@@ -199,14 +199,14 @@ void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
   const std::string path = "service." + load.spec->name;
   if (load.granted == kForever) return;
   const ThrottleSpec& throttle = load.spec->throttle;
-  // A bucket is full at first. What is in it may let all pass that ever come.
+  // A bucket is full at first. Its tokens may suffice for all attempts of the run.
   const double window_s = (scenario.duration - scenario.warmup).in_seconds();
   const double in_buckets =
       throttle.window > Duration::zero() ? 0 : throttle.burst * load.granted / throttle.rate;
   const double share = (load.granted + in_buckets / window_s) / load.rate;
   constexpr double kReadsAsAll = 0.9995;
   if (share < kReadsAsAll) {
-    // How many come by chance may make all the difference.
+    // Chance in the number of arrivals may decide.
     constexpr double kDeviations = 2;
     const bool by_chance = std::ranges::any_of(load.clients, [&](std::size_t c) {
       return scenario.clients[c].arrivals.process != ArrivalProcess::kConstant;
@@ -313,7 +313,7 @@ void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
 
 void warn_of_pool(const ClientTimes& t, bool open, std::vector<Warning>& warnings) {
   const ClientSpec& c = *t.spec;
-  // As many as first attempts keep busy if none of them waits for anything.
+  // The connections that first attempts keep busy if none of them waits for anything.
   const double needed = t.rate * t.attempt;
   // At the limit itself only chance makes attempts wait.
   constexpr double kAtLimit = 1 + 1e-9;
@@ -380,7 +380,7 @@ void warn_of_short_timeout(const Scenario& scenario, const ClientTimes& t,
                      time_text(t.attempt))});
     return;
   }
-  // Of one service that only works: the share of attempts that chance makes too long.
+  // For a single service without calls: the share of attempts that are too long by chance.
   constexpr double kMany = 0.05;
   if (!std::isfinite(limit) || !calls_one_service(c) || !c.operations.empty() ||
       flow::calls_others(scenario, c.service)) {
@@ -416,7 +416,7 @@ namespace {
 /// Attempts that all time out, one after the other.
 struct TimedOut {
   double longest = 0;  ///< all of them, with the longest backoffs, s
-  double backoff = 0;  ///< of `longest`
+  double backoff = 0;  ///< the part of `longest` spent in backoffs
   double begun = 0;    ///< how many begin before the deadline, with the shortest backoffs
 };
 TimedOut all_timed_out(const ClientSpec& c, double timeout, double deadline) {
@@ -436,7 +436,7 @@ TimedOut all_timed_out(const ClientSpec& c, double timeout, double deadline) {
 }  // namespace
 
 void warn_of_deadline(const ClientTimes& t, std::vector<Warning>& warnings) {
-  constexpr double kMany = 1000;  // attempts that only a deadline is meant to end
+  constexpr double kMany = 1000;  // a limit on attempts above this leaves the end to the deadline
   const ClientSpec& c = *t.spec;
   const double deadline = in_seconds(c.timeouts.deadline), attempts = flow::most_attempts(c);
   if (deadline == kForever || attempts < 2 || deadline < t.attempt) return;
@@ -504,11 +504,11 @@ class Patience {
   explicit Patience(const Scenario& scenario)
       : scenario_(scenario), graph_(scenario), longest_(scenario.services.size(), -1) {}
 
-  /// After which an attempt of the group is given up at the latest, s; infinite: never.
+  /// The longest time before an attempt of the group is given up, s; infinite: never.
   double of(std::size_t group) const { return patience_of(scenario_.clients[group]); }
 
-  /// That an attempt at the service may take: its own work, and its calls one stage after the
-  /// other, s; infinite: they may be tried without end.
+  /// The longest time of an attempt at the service: its own work, and its calls one stage after the
+  /// other, s; infinite: calls may be tried without end.
   double longest_at(std::size_t service) {
     if (longest_[service] >= 0) return longest_[service];
     const ServiceSpec& s = scenario_.services[service];
@@ -555,12 +555,12 @@ class Patience {
     return spec.share > 0 && (spec.count > 0 || spec.random_count);
   }
 
-  /// All but one attempt in a hundred take no longer.
+  /// The 99 % quantile of a time: nearly all attempts take no longer.
   static double usual_most(const Distribution& d) {
     return d.is_constant() ? d.mean_seconds() : quantile_of(d, 0.99);
   }
 
-  /// Of one attempt of a call, until it is answered or given up.
+  /// The longest time of one attempt of a call, until it is answered or given up, s.
   double attempt_of(const ClientSpec& c) {
     if (c.timeouts.has_attempt) return c.timeouts.attempt.mean_seconds();
     double longest = 0;
@@ -578,7 +578,7 @@ class Patience {
 
   double longest_of_group(std::size_t group) {
     const ClientSpec& c = scenario_.clients[group];
-    if (c.timeouts.deadline_of_caller) return 0;  // it ends with its caller
+    if (c.timeouts.deadline_of_caller) return 0;  // the call ends with its caller
     const double attempt = attempt_of(c);
     return tries_again_late(c) ? request_times(c, attempt).longest : std::min(attempt, of(group));
   }
@@ -633,7 +633,7 @@ class Patience {
 
   const Scenario& scenario_;
   flow::CallGraph graph_;
-  std::vector<double> longest_;  // of each service; below 0: not known yet
+  std::vector<double> longest_;  // longest time at each service, s; below 0: not computed yet
 };
 
 }  // namespace
@@ -641,7 +641,7 @@ class Patience {
 void warn_of_impatience(const Scenario& scenario, std::vector<Warning>& warnings) {
   Patience patience(scenario);
   const flow::CallGraph& graph = patience.graph();
-  // Those that are called first: no deep recursion in long chains of services.
+  // Callees first: this avoids deep recursion in long chains of services.
   std::vector<std::size_t> order = flow::callers_first(scenario);
   for (auto s = order.rbegin(); s != order.rend(); ++s) {
     stop_point();
@@ -654,7 +654,7 @@ void warn_of_impatience(const Scenario& scenario, std::vector<Warning>& warnings
     stop_point();
     for (const std::size_t service : called_services(c)) {
       const ServiceSpec& called = scenario.services[service];
-      // Where an attempt that is given up is aborted, its calls end with it.
+      // If an attempt that is given up is aborted, its calls end with it.
       if (graph.calls_of(service).empty() || called.abandoned == Abandoned::kAbort) continue;
       const double longest =
           2 * scenario.network.latency.mean_seconds() + patience.longest_at(service);
@@ -688,10 +688,10 @@ void warn_of_impatience(const Scenario& scenario, std::vector<Warning>& warnings
 
 namespace {
 
-/// Services at which a hedge is as slow as the attempt that it is to overtake.
+/// Warns of services at which a hedge is as slow as the attempt that it should overtake.
 void warn_of_work_that_stays(const Scenario& scenario, const ClientSpec& c,
                              std::vector<Warning>& warnings) {
-  constexpr double kMostly = 0.5;  // of the later attempts
+  constexpr double kMostly = 0.5;  // share of the later attempts
   const std::string path = path_of(c);
   for (const std::size_t service : called_services(c)) {
     const ServiceSpec& s = scenario.services[service];

@@ -17,11 +17,10 @@ namespace retrysim::prediction {
 
 namespace {
 
-/// Events per client after which the law is brought up to date. Small against one, so that no
-/// client has two of them.
+/// Events per client after which the law is updated; so few that hardly any client has two of them.
 constexpr double kFewEvents = 0.05;
 
-/// Fractions of a token that a credit needs: 10 for 0.1.
+/// Levels per token that represent the credit exactly: 10 for 0.1.
 double levels_per_token(const QuotaRules& rules) {
   constexpr double kMost = 100;
   for (double scale = 1; scale <= kMost; ++scale) {
@@ -50,7 +49,8 @@ std::size_t BucketLaw::level(double tokens) const {
 }
 
 double BucketLaw::granted(double cost) {
-  // More than `threshold` tokens, and the price; the bucket has paid for the failure by then.
+  // A retry needs more than `threshold` tokens, and its price; the bucket has paid for the failure
+  // before.
   const double least =
       std::max(cost, rules_.threshold + 1 / scale_) + static_cast<double>(rules_.failure_cost);
   if (shared_) return shared_level_ >= (rules_.partial ? 1 : least) ? 1 : 0;
@@ -278,7 +278,7 @@ void MeanThrottle::count(double wanted, double accepted) {
 
 namespace {
 
-// Of the present in running means.
+// The weight of the present in running means.
 constexpr double kWeight = 0.02;
 
 /// Probability that an exponential pause outlasts a delay.
@@ -311,7 +311,7 @@ double ThinkingClients::wake(const FluidBin& bin) {
 void ThinkingClients::end(std::size_t i, double rate, double age, double delay, double step) {
   const FluidClients& c = clients_;
   if (c.think_is_exponential) {
-    double thinks = 1;  // of the clients that thought meanwhile, some still do
+    double thinks = 1;  // share of the clients that still think
     if (c.think_from_start) thinks = still_thinks_[i] * std::exp(-delay / c.think_mean);
     thinking_.put(delay / step, rate * thinks);
     ready_.put(delay / step, rate * (1 - thinks));

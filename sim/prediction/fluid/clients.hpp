@@ -31,16 +31,16 @@ class BucketLaw {
 
   // What happens to the buckets of all clients together, in numbers of events since the last call
   // of `advance`.
-  void ask(double cost, double events);  ///< for a retry; whoever can pay does
-  void fail(double events);              ///< retryable failures (QuotaRules::failure_cost)
-  void begin(double events);             ///< requests that begin
-  void succeed_first(double events);     ///< on the first attempt
-  void succeed_later(double cost, double events);  ///< after a retry at this cost
+  void ask(double cost, double events);  ///< retries are asked for; every bucket that can pay does
+  void fail(double events);              ///< retryable failures happen (QuotaRules::failure_cost)
+  void begin(double events);             ///< requests begin
+  void succeed_first(double events);     ///< requests succeed on the first attempt
+  void succeed_later(double cost, double events);  ///< requests succeed after a retry at this cost
 
   void advance(double seconds);
 
  private:
-  void add(double tokens, double events);  // negative: takes what there is
+  void add(double tokens, double events);  // negative: takes tokens, at most what there is
   void flush();
   std::size_t level(double tokens) const;
 
@@ -49,10 +49,11 @@ class BucketLaw {
   bool shared_;
   double shared_level_ = 0;
   std::vector<double> law_, next_;
-  std::map<long, double> jumps_;        // by levels: events per client not yet in the law
-  std::map<std::size_t, double> asks_;  // the same of retries, by cost in levels
+  std::map<long, double> jumps_;        // by size in levels: events per client not yet in the law
+  std::map<std::size_t, double> asks_;  // by cost in levels: retries per client not yet in the law
   double pending_ = 0;
-  std::vector<std::pair<double, double>> granted_;  // by cost, since the law last changed
+  // Share granted by cost, since the law last changed.
+  std::vector<std::pair<double, double>> granted_;
 };
 
 // --- Limiter and throttle ------------------------------------------------------------------------
@@ -67,7 +68,7 @@ class LimiterFleet {
 
   /// Replaces the rates of attempts that want to be sent, by number, by those that are sent within
   /// `step` seconds. `throttled`: share of attempts that the service throttles at present.
-  /// `patience`: the longest wait; longer ones are refused, at the rate that is returned.
+  /// `patience`: the longest wait; longer ones are refused, and their rate is returned.
   double send(double step, double throttled, double patience, std::vector<double>& rates);
 
  private:
@@ -93,7 +94,8 @@ class MeanThrottle {
 
   /// Share of attempts that are refused at present.
   double refused() const;
-  /// Once a step: all attempts wanted, and the accepts that come back, per second and all clients.
+  /// Counts a step; to be called once for each: attempts wanted, and accepts that come back, per
+  /// second of all clients.
   void count(double wanted, double accepted);
 
  private:
@@ -108,7 +110,7 @@ class MeanThrottle {
 /// A bin of time.
 struct FluidBin {
   std::size_t number = 0;
-  double step = 0;         ///< its width, s
+  double step = 0;         ///< width of the bin, s
   bool has_begun = false;  ///< the warm-up is over: what happens is counted
   bool is_over = false;    ///< no more requests begin
 
@@ -120,20 +122,21 @@ class ThinkingClients {
  public:
   ThinkingClients(const FluidClients& of, std::size_t bins);
 
-  /// Requests that begin in this bin, per second.
+  /// Returns the requests that begin in this bin, per second.
   double wake(const FluidBin& bin);
-  /// Requests that end `delay` after their attempt `i` was sent, at the age `age`: their clients
-  /// think before they begin again.
+  /// Takes in requests that end `delay` after their attempt `i` was sent, at the age `age`: their
+  /// clients think before they begin again.
   void end(std::size_t i, double rate, double age, double delay, double step);
-  /// Requests whose attempt `i` was sent `delay` ago make attempt `next` after the backoff.
+  /// Tells that requests whose attempt `i` was sent `delay` ago make attempt `next` after the
+  /// backoff.
   void retry(std::size_t i, std::size_t next, double delay, const DelayLaw& backoff);
 
  private:
   const FluidClients& clients_;
   Flow thinking_;  // requests that have ended
-  Flow ready_;     // those whose pause was over before the request was
-  double pool_;    // those that think: at first all; later, of exponential pauses, all that do
-  // With pauses that begin with the request: probability that an exponential one is not over when
+  Flow ready_;     // requests that end after their client's pause is over
+  double pool_;    // clients that think: at first all; later only those with exponential pauses
+  // If pauses begin with the request: probability that an exponential pause is not over when
   // attempt i is sent.
   std::vector<double> still_thinks_;
 };
@@ -144,47 +147,47 @@ class GroupFlows {
   GroupFlows(const FluidClients& of, const ClientSpec& spec, std::vector<double> arrivals,
              std::size_t bins, double step);
 
-  /// The attempts that leave the clients in this bin. `throttled`: the share of those of the bin
-  /// before that the service's throttle refused.
+  /// Sends the attempts that leave the clients in this bin. `throttled`: share of the previous
+  /// bin's attempts that the service's throttle refused.
   void send(const FluidBin& bin, double throttled, FluidSample& sample);
-  /// Books their results, and hands on their retries.
+  /// Books the results of this bin's attempts, and schedules their retries.
   void settle(const FluidBin& bin, const Shares& s, FluidSample& sample);
 
   /// Attempts per second in this bin.
   double sent() const { return sent_; }
-  /// Requests on their way back.
+  /// Requests that wait for their next attempt.
   double retrying() const { return retrying_; }
   const FluidGroup& books() const { return books_; }
 
  private:
   void end(const FluidBin& bin, std::size_t i, double rate, double delay);
   void book(const FluidBin& bin, const Shares& s);
-  /// Attempts number `i` (from 0) that end as `fate`.
+  /// Books attempts number `i` (from 0) that end as `fate`.
   void fail(const FluidBin& bin, const Shares& s, std::size_t i, Fate fate, double rate);
-  /// How many of `rate` attempts number `i` that have failed and may be tried again are: `in_time`
-  /// says whether the deadline lets them, and the limit on attempts and the quota decide here.
+  /// How many of `rate` failed attempts number `i` are tried again. `in_time` says whether the
+  /// deadline permits it; the limit on attempts and the quota are applied here.
   double retries(const FluidBin& bin, std::size_t i, const FateRules& rules, double rate,
                  bool in_time);
   /// Requests whose attempt fails and is followed by another one.
   struct Retries {
     double rate;
-    double age;    // of the request when the backoff begins, s
-    double delay;  // from the attempt until then, s
+    double age;    // age of the request when the backoff begins, s
+    double delay;  // time from sending the attempt to the start of the backoff, s
     const DelayLaw& backoff;
   };
   void send_again(const FluidBin& bin, std::size_t i, const Retries& retries);
-  /// The delay that the service's suggestion adds to the backoff; exact where it is added, a bound
-  /// elsewhere.
+  /// The delay that the service's suggestion adds to the backoff; exact if the client adds it,
+  /// otherwise a bound.
   double suggested(Fate fate) const;
 
   const FluidClients& clients_;
   std::vector<double> arrivals_;
-  std::vector<Flow> streams_;  // attempts to come, by number
-  Flow good_;                  // requests that succeed
+  std::vector<Flow> streams_;  // future attempts, by number
+  Flow good_;                  // successful requests
   ThinkingClients thinking_;
   double retrying_ = 0;
-  std::vector<double> age_;    // of the request when attempt i is sent, s
-  std::vector<double> rates_;  // of attempts that are sent
+  std::vector<double> age_;    // age of the request when attempt i is sent, s
+  std::vector<double> rates_;  // rates of attempts that are sent
   std::optional<BucketLaw> bucket_;
   std::optional<LimiterFleet> limiter_;
   std::optional<MeanThrottle> throttle_;

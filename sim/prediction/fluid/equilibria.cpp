@@ -32,10 +32,10 @@ using prediction::FluidSystem;
 struct Bottleneck {
   double capacity =
       kForever;            // work per second, in seconds of one server; or attempts, `by_number`
-  bool by_number = false;  // attempts count, whatever their work
+  bool by_number = false;  // the number of attempts is limited, whatever their work
   double failure_cost = 0;
   Fate fate = Fate::kTurnedAway;
-  bool timeouts = false;  // failures come from waiting: all or none at a time
+  bool timeouts = false;  // failures are timeouts of waiting: all or none at a time
 };
 
 Bottleneck bottleneck_of(const FluidSystem& system) {
@@ -69,12 +69,12 @@ Bottleneck bottleneck_of(const FluidSystem& system) {
   return b;
 }
 
-/// What becomes of the attempts of a group where a share of them fails for lack of capacity.
+/// The fate of a group's attempts if a share of them fails for lack of capacity.
 struct Failing {
-  double share = 0;       // of attempts that fail, for whatever reason
-  double again = 0;       // of attempts that fail so that the client may try again
-  double cost = 0;        // of such a retry on average, in tokens
-  double first_rate = 0;  // requests per second and retry quota
+  double share = 0;       // share of attempts that fail, for whatever reason
+  double again = 0;       // share of attempts that fail so that the client may try again
+  double cost = 0;        // mean cost of such a retry, in tokens
+  double first_rate = 0;  // first attempts per second and retry quota
 };
 
 /// Attempts per request.
@@ -120,7 +120,7 @@ class Balance {
     }
     return sum;
   }
-  /// Of first attempts.
+  /// Load of first attempts, without any failure for lack of capacity.
   double first_load() const {
     double sum = 0;
     for (std::size_t i = 0; i < system_.groups.size(); ++i) sum += work(i);
@@ -133,7 +133,7 @@ class Balance {
     double sum = 0, requests = 0;
     for (std::size_t i = 0; i < system_.groups.size(); ++i) {
       const Failing f = failing(i, p);
-      // Only one attempt of a request succeeds, so that successes are counted by attempts.
+      // At most one attempt of a request succeeds, so successful attempts are counted.
       const double attempts = attempts_of(system_.groups[i], quota(i), f, true);
       const double share = f.share < 1 ? std::min(1.0, attempts * (1 - f.share)) : 0;
       sum += first_rate(i) * share;
@@ -149,7 +149,7 @@ class Balance {
       const FluidClients& g = system_.groups[n];
       const ClientSpec& client = scenario_.clients[g.client];
       const double attempts = attempts_of(g, quota(n), failing(n, p), true);
-      // Of each retry the share that is made, times how long it is under way.
+      // Sum over retries: the share that is made, times how long it is under way.
       const double known = limit_.fate == Fate::kLate ? g.timeout : g.round_trip;
       const auto& laws = g.backoff[g.fates[static_cast<std::size_t>(limit_.fate)].throttling];
       double retries = 0, time = 0, share = 1;
@@ -165,7 +165,7 @@ class Balance {
     return sum;
   }
 
-  /// Work that waits where attempts fail for lack of capacity, s.
+  /// Waiting work while attempts fail for lack of capacity, s.
   double backlog() const {
     const FluidClients& g = system_.groups.front();
     if (system_.servers == kForever || limit_.fate == Fate::kThrottled) return 0;
@@ -208,7 +208,7 @@ class Balance {
     add(arrives * errors.error * unsaturated * answered, Fate::kError, errors.error_retryable);
     add(arrives * errors.throttling * unsaturated * answered, Fate::kThrottlingError);
     const double saturating = system_.errors_at_door ? none : 1;
-    // What is late has no answer that could be lost.
+    // A late attempt has no answer that could be lost.
     const double refused = limit_.fate == Fate::kLate ? 0 : arrives * saturating * p;
     add(arrives * saturating * p - refused * calm.response_loss, limit_.fate);
     add((arrives * (1 - saturating * p) + refused) * calm.response_loss, Fate::kLate);
@@ -218,7 +218,7 @@ class Balance {
     return f;
   }
 
-  /// Of first attempts, per capacity.
+  /// Work of first attempts, per capacity.
   double work(std::size_t i) const {
     const FluidClients& g = system_.groups[i];
     if (limit_.capacity == kForever || limit_.capacity <= 0) return 0;
@@ -237,7 +237,7 @@ FluidEquilibria::State state_at(const Balance& balance, double p, double load, b
   return {p, load, stable, backlog, balance.retrying(p), balance.success(p), std::move(name)};
 }
 
-/// Where the load crosses 1 on [0, 1], from below or from above.
+/// The points on [0, 1] at which the load crosses 1, from below or from above.
 std::vector<FluidEquilibria::State> crossings(const Balance& balance) {
   std::vector<FluidEquilibria::State> states;
   double before = balance.load(0);
@@ -272,8 +272,8 @@ double largest_load(const Balance& balance, bool with_quota) {
   return most;
 }
 
-/// Where a service goes whose load is too much even while no attempt has failed yet: more and more
-/// fail, until the rest is what it can do.
+/// The share of failing attempts of a service that is overloaded even before any attempt fails:
+/// more and more fail, until it can serve the rest.
 double failure_without_trigger(const Balance& balance) {
   constexpr double kRounding = 1e-9;  // a load that is 1 for every p is never below it
   double before = balance.load(0);
@@ -308,7 +308,7 @@ FluidEquilibria fluid_equilibria(const Scenario& scenario, std::size_t service) 
   const bool other = collapse || std::any_of(result.states.begin(), result.states.end(),
                                              [](const auto& s) { return s.name == "overloaded"; });
   result.success = balance.success(failure_without_trigger(balance));
-  constexpr double kUp = 0.5;  // as for the end of a run
+  constexpr double kUp = 0.5;  // success rate above which it is up, as for the end of a run
   result.phase = healthy < 1 && other    ? FluidPhase::kVulnerable
                  : healthy < 1           ? FluidPhase::kSafe
                  : result.success >= kUp ? FluidPhase::kOverloaded
@@ -453,7 +453,7 @@ Scenario with_one_trigger(const Scenario& scenario, std::size_t service) {
   return prediction::with_outage(std::move(one), service, 1);
 }
 
-/// The same with a trigger of another length, ten timeouts after the start.
+/// The scenario with a trigger of another length, ten timeouts after the start.
 Scenario with_length(Scenario one, std::size_t service, double unit, double seconds) {
   const Time start = Time::zero() + Duration::from_seconds(10 * unit);
   for (FaultSpec& fault : one.faults) {
@@ -514,7 +514,7 @@ PhasePlane phase_plane(const Scenario& scenario, std::size_t service) {
     // A closed loop has no balance of its own; its trajectories show where it settles.
   }
   if (plane.tipping) {
-    constexpr double kNear = 3e-4;  // beyond what the search leaves open
+    constexpr double kNear = 3e-4;  // larger than the tolerance of the search
     for (const double factor : {0.5, 0.8, 0.95, 1 - kNear, 1 + kNear, 1.05, 1.25, 2.0}) {
       plane.trajectories.push_back(trajectory(one, service, unit, factor * *plane.tipping));
       plane.trajectories.back().separatrix = std::abs(factor - 1) < 2 * kNear;

@@ -105,10 +105,10 @@ FluidSample Runner::advance(std::size_t k) {
 
 namespace {
 
-/// Flows summed up from the start, at the ends of bins.
+/// Cumulative flows at the ends of bins.
 struct Sums {
   std::vector<double> offered, good;
-  std::vector<double> by_loops = {};  // of `offered`
+  std::vector<double> by_loops = {};  // the part of `offered` from closed loops
 };
 
 bool has_loops(const FluidSystem& system) {
@@ -116,7 +116,8 @@ bool has_loops(const FluidSystem& system) {
 }
 
 /// Requests per second that closed loops are due in the bins `first` to `before`, in which nothing
-/// disturbs: what they make then, or half of what servers without a queue let them make.
+/// disturbs: the requests that they make then, or half of what they would make at servers without a
+/// queue.
 double loop_rate(const FluidSystem& system, const Sums& sums, std::size_t first, std::size_t before,
                  double step) {
   if (before > first) {
@@ -139,13 +140,14 @@ bool is_down(const FluidSystem& system, const Sums& sums, double step) {
   const double from = std::min(system.disturbance_end, system.duration);
   const std::size_t last = bin(system.duration), first = bin(system.duration * 0.75 + from * 0.25);
   const double good = sums.good[last] - sums.good[first];
-  // A loop whose clients are all stuck asks for nothing.
+  // A closed loop whose clients are all stuck makes no requests.
   if (has_loops(system) && good <= 0 && last > first) return true;
   return good < 0.5 * (sums.offered[last] - sums.offered[first]);
 }
 
-/// When the shortfall of successes stopped growing for as long as the scenario asks for. Closed
-/// loops ask for little while they wait: they are due what they asked for before.
+/// The recovery time, s: when the shortfall of successes stops growing for the scenario's hold;
+/// empty if it does not. Closed loops ask for little while they wait: they are due what they asked
+/// for before.
 std::optional<double> recovery_time(const Scenario& scenario, const FluidSystem& system,
                                     const Sums& sums, double step) {
   const auto bin = [&](double t) {
@@ -158,10 +160,10 @@ std::optional<double> recovery_time(const Scenario& scenario, const FluidSystem&
   const std::size_t off = bin(system.disturbance_end), end = bin(system.duration);
   const double due = between(sums.offered, first, before);
   const double normal = before > first && due > 0 ? between(sums.good, first, before) / due : 1;
-  // Where next to nothing succeeded before, there is nothing to come back to.
+  // If next to nothing succeeded before, there is no state to recover to.
   constexpr double kSomething = 0.01;
   if (normal < kSomething) return std::nullopt;
-  // A collapse after the hold is no recovery either.
+  // A collapse after the hold is not a recovery either.
   constexpr double kUp = 0.5;
   if (normal >= kUp && is_down(system, sums, step)) return std::nullopt;
   const double bar = scenario.recovery.share * std::min(1.0, normal);
@@ -180,7 +182,7 @@ std::optional<double> recovery_time(const Scenario& scenario, const FluidSystem&
   return std::nullopt;
 }
 
-/// Watches whether what happens at present will go on for ever.
+/// Detects whether the present state will last for ever.
 class Forever {
  public:
   Forever(const Scenario& scenario, const FluidSystem& system, const Runner& runner)
@@ -192,7 +194,7 @@ class Forever {
       const Process process = c.arrivals.process;
       const bool constant = !g.closed && !c.arrivals.profile && process != Process::kTrace &&
                             process != Process::kOnce;
-      // Limiters and throttles of clients learn from what goes well, quotas run dry.
+      // Clients' limiters, throttles and quotas change state over time, and may change the outcome.
       const bool gate = c.retry.rate_limit.enabled || c.retry.throttle.enabled;
       may_stay_up_ = may_stay_up_ && constant && !gate;
       may_stay_down_ = may_stay_down_ && constant && !gate && !c.retry.quota.enabled;
@@ -255,7 +257,7 @@ Ending ending_of(const Scenario& scenario, const FluidSystem& system, double ste
   if (settled) return *settled ? Ending::kDown : Ending::kUp;
   const bool stuck = good <= 0 && has_loops(system);
   if (good >= 0.5 * offered && !stuck) return Ending::kUp;
-  constexpr double kLess = 1e-6;  // beyond what steps round
+  constexpr double kLess = 1e-6;  // larger than the rounding of steps
   return backlog < backlog_then * (1 - kLess) ? Ending::kRecovering : Ending::kDown;
 }
 
@@ -264,7 +266,7 @@ double fluid_step(const FluidSystem& system, double steps_per_timeout) {
   const bool timeout = system.shortest_timeout != kForever;
   if (timeout) step = system.shortest_timeout / steps_per_timeout;
   for (const FluidClients& g : system.groups) {
-    // A loop is as quick as its answers; elsewhere they are over before anybody waits for them.
+    // The rate of a closed loop depends on the answer time.
     const double answer = g.round_trip + g.service_time;
     if ((g.closed || !timeout) && answer > 0) step = std::min(step, answer / 4);
   }
@@ -373,7 +375,7 @@ bool is_down(const Scenario& scenario, std::size_t service) {
   return stays_down(scenario, service, kStepsPerTimeout, kForever);
 }
 
-/// For most of the last quarter of its time.
+/// Whether the service lacks capacity for most of the last quarter of the run.
 bool lacks_capacity(const Scenario& scenario, std::size_t service) {
   const FluidSystem system = fluid_system(scenario, service);
   const double step = fluid_step(system, kStepsPerTimeout);

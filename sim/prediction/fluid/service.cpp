@@ -81,7 +81,7 @@ double FluidService::late_share(const FluidClients& g, double first, double last
   };
   if (high - low < 1e-3 * typical) return late((low + high) / 2);
   if (typical < (high - low) / 4) {
-    // Services are short against the change: all the same.
+    // Services are short compared with the change of the wait: all attempts are alike.
     const double edge = typical;
     return std::clamp((edge - low) / (high - low), 0.0, 1.0);
   }
@@ -100,7 +100,7 @@ double FluidService::late_when_idle(const FluidClients& g) const {
 
 void FluidService::serve(std::span<const double> sent) {
   const double through = stretch().unreachable ? 0 : 1 - stretch().request_loss;
-  // Of what arrives, random errors answer some at once.
+  // Random errors answer some of the arrivals at once.
   past_errors_.assign(sent.size(), 0);
   double demand = 0;
   for (std::size_t i = 0; i < sent.size(); ++i) {
@@ -110,7 +110,7 @@ void FluidService::serve(std::span<const double> sent) {
   const double passing = pass(demand);
   const double before = wait_in_queue(now_, work_);
   entering_.assign(sent.size(), 0);
-  double inflow = 0, throttling = 0;  // work a second
+  double inflow = 0, throttling = 0;  // work per second
   for (std::size_t i = 0; i < sent.size(); ++i) {
     const double passes = system_.throttle_by_client ? pass_by_client(i, past_errors_[i]) : passing;
     shares_[i].throttled = 1 - passes;
@@ -162,11 +162,11 @@ double FluidService::drop_late(double before, double inflow, double done) {
   double low = std::max(0.0, work_ - done);
   double high = std::clamp(work_after(inflow), 0.0, room_now());
   const double most = kept(high, late_);
-  if (work_after(most) >= high) return most;  // as long a queue as can be
+  if (work_after(most) >= high) return most;  // the queue is as long as possible
   std::vector<double> few = late_, many = late_, tried = late_;
   double useful = kept(low, few), useful_of_many = most;
   if (work_after(useful) > low) {
-    // More are late the longer the queue is: there is one length that comes out as it went in.
+    // The longer the queue, the more attempts are late: there is exactly one consistent length.
     constexpr int kHalvings = 50;
     for (int i = 0; i < kHalvings; ++i) {
       const double middle = (low + high) / 2, u = kept(middle, tried);
@@ -175,8 +175,8 @@ double FluidService::drop_late(double before, double inflow, double done) {
       (longer ? few : many).swap(tried);
       (longer ? useful : useful_of_many) = u;
     }
-    // All services take equally long, so that at this length the attempts of a group would all be
-    // late or all in time. As many are in time as keep the length.
+    // If all services take equally long, the attempts of a group would all be late or all in time
+    // at this length. The share in time is the one that keeps the length.
     const double wanted = (low - work_ + done) / step_;
     if (useful > useful_of_many) {
       const double part = std::clamp((useful - wanted) / (useful - useful_of_many), 0.0, 1.0);

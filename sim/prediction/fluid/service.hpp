@@ -28,7 +28,7 @@ class Flow {
     change_.resize(size);
   }
 
-  /// The rate of the present bin, for good; then the next bin is the present one.
+  /// Returns the final rate of the present bin, and moves on to the next bin.
   double take() {
     const std::size_t k = now_ & mask_;
     running_ += change_[k];
@@ -38,7 +38,7 @@ class Flow {
     return rate > 0 ? rate : 0;
   }
 
-  /// `delay` in bins, at least one of which passes.
+  /// Adds arrivals after `delay` bins; at least one bin passes.
   void put(double delay, double rate) {
     delay = std::max(1.0, delay);
     if (delay >= static_cast<double>(mask_ - 1)) return;
@@ -48,7 +48,7 @@ class Flow {
     single_[(now_ + whole) & mask_] += rate * part;
   }
 
-  /// Evenly from `low` to `high` bins from now.
+  /// Adds arrivals spread evenly from `low` to `high` bins from now.
   void spread(double low, double high, double rate) {
     low = std::max(1.0, low);
     if (high - low < 1) return put((low + std::max(low, high)) / 2, rate);
@@ -77,8 +77,8 @@ struct Shares {
   std::array<double, kFates> fate{};
   std::array<double, kFates> known{};
   double success = 0, answered = 0;
-  double arriving = 1;         ///< that come to the service
-  double error_retryable = 1;  ///< of error answers
+  double arriving = 1;         ///< share of attempts that come to the service
+  double error_retryable = 1;  ///< retryable share of error answers
   double throttled = 0;        ///< share of arrivals refused by the service's token bucket
   bool strained = false;       ///< some fail for lack of capacity
   double lack = 0;             ///< share of attempts that would not fail at an idle service
@@ -89,14 +89,14 @@ class FluidService {
   /// For `steps` bins of `step` seconds.
   FluidService(const FluidSystem& system, double step, std::size_t steps);
 
-  /// The bin that starts at `now` begins.
+  /// Begins the bin that starts at `now`.
   void begin(double now);
   /// How the attempts that the groups send in this bin end, in attempts per second.
   void serve(std::span<const double> sent);
 
-  /// By group, in the bin that was served last.
+  /// The results of each group's attempts in the last bin.
   const std::vector<Shares>& shares() const { return shares_; }
-  /// Work that waits, s.
+  /// Waiting work, in seconds of server time.
   double backlog() const { return work_ + refusals_; }
 
  private:
@@ -108,16 +108,17 @@ class FluidService {
   /// Time until work that arrives at `t` behind `work` begins, with the capacity to come, of which
   /// `taken` a second goes to others.
   double wait(double t, double work, double taken = 0) const;
-  /// The same for an attempt that waits in the queue: refusals go before it, those that wait as
-  /// well as those that come meanwhile, as many as now.
+  /// The wait of an attempt in the queue: refusals go before it, both those that wait and those
+  /// that come meanwhile, at the present rate.
   double wait_in_queue(double t, double work) const;
   /// Work that can be done in [from, to).
   double capacity(double from, double to) const;
-  /// Work that may wait at present. Where nothing is served, as much as comes before it is too old.
+  /// Work that may wait at present. While nothing is served, the work that arrives before attempts
+  /// are too old.
   double room_now() const;
   /// Share of attempts whose answer comes too late if their wait grows from `first` to `last`.
   double late_share(const FluidClients& g, double first, double last) const;
-  /// The share at a service that has nothing else to do.
+  /// The share of attempts whose answer comes too late even at an idle service.
   double late_when_idle(const FluidClients& g) const;
   double next_restart() const;
 
@@ -130,10 +131,11 @@ class FluidService {
   /// Moves the backlog on by a bin; finds which attempts are late and how many are turned away.
   /// `throttling`: work of the throttle's refusals, per second.
   void queue(double before, double inflow, double throttling);
-  /// Where attempts that would be late are dropped when their turn comes, and make no others wait:
-  /// finds which are, and the work of the others, per second. `done`: work that the bin can do.
+  /// For services that drop late attempts when their turn comes, so that they make no others wait:
+  /// finds which are dropped, and returns the work of the others, per second. `done`: work that the
+  /// bin can do.
   double drop_late(double before, double inflow, double done);
-  /// Servers without limit: attempts in service, for the slowdown.
+  /// For unlimited servers: computes the attempts in service, for the slowdown.
   void crowd();
   void share_out(std::size_t group, double before);
 
@@ -148,11 +150,11 @@ class FluidService {
   double refusing_ = 0;    // work of refusals that came in the last bin, per second
   double refused_in_ = 0;  // time until the answer to a refusal sets out, s
   std::unique_ptr<Flow> leaving_;
-  double tokens_;                     // of the throttle, if all share one
-  std::vector<double> group_tokens_;  // else those of all clients of a group
+  double tokens_;                     // tokens of the throttle, if all clients share one bucket
+  std::vector<double> group_tokens_;  // otherwise tokens of all clients of a group
   std::vector<double> past_errors_;   // attempts per second that no random error answers
-  std::vector<double> entering_;      // past the throttle, attempts per second
-  std::vector<double> late_;          // shares of those whose answer comes too late
+  std::vector<double> entering_;      // attempts per second that pass the throttle
+  std::vector<double> late_;          // shares of attempts whose answer comes too late, by group
   std::vector<Shares> shares_;
 };
 

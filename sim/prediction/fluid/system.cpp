@@ -47,7 +47,7 @@ std::array<FateRules, kFates> fates_of(const ServiceSpec& service, const ClientS
                                     ? late
                                     : answer(by_age ? answers.shed : answers.overflow);
   FateRules error = answer({{500, "InternalError"}});
-  error.retryable = 1;  // which errors are is in ErrorShares
+  error.retryable = 1;  // ErrorShares says which errors are retryable
   return {late,
           turned_away,
           answer(answers.throttled),
@@ -56,7 +56,7 @@ std::array<FateRules, kFates> fates_of(const ServiceSpec& service, const ClientS
           answer({{400, "ThrottlingException"}})};
 }
 
-/// Each error on its own, as independent of the others.
+/// Adds errors that occur independently of each other.
 void add_errors(ErrorShares& shares, const ClientSpec& client,
                 const std::vector<RandomError>& errors) {
   double none = 1 - shares.error - shares.throttling;
@@ -202,7 +202,7 @@ double surge_factor(const ArrivalSpec& arrivals, double t) {
   return factor;
 }
 
-/// Of a profile in the order of time.
+/// Reads a profile in the order of time.
 class ProfileReader {
  public:
   explicit ProfileReader(const std::optional<RateProfile>& profile) : profile_(profile) {}
@@ -267,7 +267,7 @@ std::vector<double> arrival_rates(const Scenario& scenario, std::size_t client, 
     rates[k] = rate * profile.at(middle);
     if (!a.surges.empty()) {
       stop_point();  // there may be thousands
-      // Where a surge begins or ends within the bin, what is in it counts.
+      // If a surge begins or ends within the bin, its part of the bin counts.
       constexpr int kParts = 16;
       double factor = 0;
       const double first = surge_factor(a, from), last = surge_factor(a, from + step);
@@ -330,8 +330,8 @@ FluidSystem fluid_system(const Scenario& scenario, std::size_t service) {
                       std::max(0.0, static_cast<double>(spec.concurrency.limit) - system.servers));
   }
   system.room = unlimited ? kForever : places * mean / system.servers;
-  // A fifo queue shows an attempt how long it will wait. Where there is no room for the work of so
-  // long a wait, age does not matter.
+  // A fifo queue shows an attempt how long it will wait. If the queue has no room for so long a
+  // wait, the maximum age does not matter.
   const double age = in_seconds(spec.queue.max_age);
   system.max_age = age < system.room && !unlimited ? age : kForever;
   system.room = std::min(system.room, system.max_age);

@@ -18,8 +18,8 @@ namespace retrysim::prediction {
 /// How an attempt fails.
 enum class Fate {
   kLate,         ///< no answer in time
-  kTurnedAway,   ///< by a full queue
-  kThrottled,    ///< by the service's token bucket
+  kTurnedAway,   ///< turned away by a full queue
+  kThrottled,    ///< throttled by the service's token bucket
   kUnreachable,  ///< no connection
   kError,        ///< an error answer after the service, other than throttling
   kThrottlingError,
@@ -28,15 +28,15 @@ inline constexpr std::size_t kFates = 6;
 
 /// The client's reaction to a failure.
 struct FateRules {
-  double retryable = 0;  ///< probability, attempts and quota left aside
-  double cost = 0;       ///< of its retry, in tokens of the quota
+  double retryable = 0;  ///< probability of a retry, apart from limit on attempts and quota
+  double cost = 0;       ///< cost of the retry, in tokens of the quota
   bool throttling = false;
 };
 
 /// Shares of error answers in a stretch of time, for one group.
 struct ErrorShares {
   double error = 0, throttling = 0;
-  double error_retryable = 1;  ///< of `error`
+  double error_retryable = 1;  ///< retryable share of `error`
 };
 
 /// How long a client waits for an attempt, in seconds: the mean attempt timeout, or the deadline
@@ -52,16 +52,17 @@ struct FluidClients {
   double service_time = 0;  ///< mean, s
   double round_trip = 0;    ///< s, without faults
   double retry_probability = 1;
-  double attempts = 1;      ///< may be infinite
+  double attempts = 1;      ///< most attempts of a request; may be infinite
   std::size_t streams = 1;  ///< attempts told apart; the last stream feeds itself if there are more
   std::array<FateRules, kFates> fates;
-  /// Before retry i + 1, after throttling (1) or anything else (0), coarsened; its mean beside it.
+  /// Coarsened laws of the backoff before retry i + 1, after other failures (index 0) or throttling
+  /// (1).
   std::array<std::vector<DelayLaw>, 2> backoff;
-  double suggested_delay = 0;  ///< by the service's throttle, s
+  double suggested_delay = 0;  ///< delay suggested by the service's throttle, s
   RetryAfter retry_after = RetryAfter::kIgnore;
   double suggestion_limit = 0;
   bool closed = false;
-  double slots = 0;  ///< closed: requests under way or thought about
+  double slots = 0;  ///< closed loops: clients times requests at once, each under way or thinking
   DelayLaw think;
   double think_mean = 0;
   bool think_is_exponential = false, think_from_start = false;
@@ -74,13 +75,14 @@ struct FluidStretch {
   double latency = 0;   ///< added to a round trip, s
   double request_loss = 0, response_loss = 0;
   bool unreachable = false;
-  bool restart = false;             ///< at its start everything in the service is lost
-  std::vector<ErrorShares> errors;  ///< by group; where, FluidSystem::errors_at_door says
+  bool restart = false;  ///< whether everything in the service is lost at its start
+  /// By group; whether on arrival or later, FluidSystem::errors_at_door says.
+  std::vector<ErrorShares> errors;
 };
 
 struct FluidSystem {
   double duration = 0, warmup = 0, drain = 0;  ///< s
-  double servers = 1;                          ///< infinite: none waits
+  double servers = 1;                          ///< number of servers; infinite: no attempt waits
   double slowdown = 0;
   double room = 0;     ///< work that may wait, s; infinite: no limit
   double max_age = 0;  ///< s that an attempt may wait until it is turned away; infinite: no limit
@@ -88,20 +90,20 @@ struct FluidSystem {
   double throttling = 0;       ///< work of a refusal by the throttle, s of one server
   bool zombies = true;         ///< abandoned attempts are served
   bool drops = false;          ///< rejected attempts get no answer
-  bool errors_at_door = true;  ///< they are answered at once, and take no server
-  double throttle_rate = 0, throttle_burst = 0;  ///< 0: none
+  bool errors_at_door = true;  ///< errors are answered at once, without a server
+  double throttle_rate = 0, throttle_burst = 0;  ///< 0: no throttle
   bool throttle_by_client = false;
   Distribution service_law;
   std::vector<FluidClients> groups;
-  std::vector<FluidStretch> stretches;  ///< first at 0
-  FluidStretch calm;                    ///< at full capacity, without any fault
+  std::vector<FluidStretch> stretches;  ///< the first starts at 0
+  FluidStretch calm;                    ///< conditions at full capacity, without any fault
   double disturbance_end = 0, first_disturbance = 0;
   bool disturbed = false;
   double most_backoff = 0;      ///< s
   double shortest_timeout = 0;  ///< s; infinite: none
 };
 
-/// Takes a scenario that the fluid models.
+/// The fluid's view of a service; takes a scenario that the fluid models.
 FluidSystem fluid_system(const Scenario& scenario, std::size_t service);
 
 /// New requests per second of group `client` in each of `steps` bins of `step` seconds; closed

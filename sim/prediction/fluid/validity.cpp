@@ -86,8 +86,8 @@ double turned_away_by_chance(double load, double servers, double places) {
   return full;
 }
 
-/// Why a queue with little room is not what the fluid says of it, which turns away only what is
-/// beyond its capacity; empty: it is.
+/// Why the fluid may be wrong about a queue with little room, because it turns away only attempts
+/// beyond the capacity; empty: no doubt.
 std::string doubt_of_short_queue(const Scenario& scenario, std::size_t service,
                                  const prediction::FluidSystem& system) {
   constexpr double kMuch = 0.02, kMaxPlaces = 100'000;
@@ -114,8 +114,8 @@ std::string doubt_of_short_queue(const Scenario& scenario, std::size_t service,
 
 namespace {
 
-/// Whether the calls of all services are bounded by the requests of the clients outside, each of
-/// which comes whatever became of others, times the attempts that are allowed on the way.
+/// Whether the calls of all services are bounded by the requests of the clients outside, which come
+/// regardless of earlier ones, times the attempts allowed on the way.
 bool calls_are_bounded(const Scenario& scenario, const flow::Demand& most) {
   const bool open = std::ranges::all_of(scenario.clients, [](const ClientSpec& c) {
     const ArrivalProcess process = c.arrivals.process;
@@ -123,13 +123,13 @@ bool calls_are_bounded(const Scenario& scenario, const flow::Demand& most) {
             process == ArrivalProcess::kConstant) &&
            !c.arrivals.profile && !c.strategy;
   });
-  // Caches may be cold, and fallbacks are made for what fails.
+  // Caches may be cold, and fallbacks follow failures.
   const bool counted = std::ranges::all_of(scenario.calls, [](const CallSpec& call) {
     return call.cache.hit == 0 && call.cache.capacity == 0 &&
            call.on_failure != CallFailure::kFallback;
   });
-  // One that is overloaded would call no more often than it finishes attempts, which failures make
-  // quicker.
+  // An overloaded service would call no more often than it finishes attempts, and failures make it
+  // finish sooner.
   const bool room =
       std::ranges::all_of(most.services, [](const flow::ServiceDemand& s) { return s.load() < 1; });
   const bool plain = std::ranges::none_of(
@@ -167,7 +167,7 @@ std::optional<WorstLoad> worst_load(const Scenario& scenario, std::size_t servic
     load.first += (c.makes_calls() ? first_calls.groups[group].requests : rate) * work;
     if (most > 0) load.worst += rate * attempts * most;
     attempts_of_all += rate * attempts;
-    // A throttle that may refuse would make more attempts of those that it refuses.
+    // A throttle that may refuse causes further attempts.
     if (spec.throttle.scope == ThrottleScope::kClient && spec.throttle.rate > 0 &&
         rate * attempts >= spec.throttle.rate * c.count) {
       return std::nullopt;
