@@ -18,6 +18,10 @@ import time
 OUTPUT_FAILED, LIMIT_HIT, START_AGAIN, INTERRUPTED, OUTPUT_CLOSED = 4, 5, 6, 130, 141
 SKIPPED = 77
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3"]
+# Where Open MPI keeps its files. By default all jobs of a user share a folder, and two that begin
+# at once may both want to make it.
+MPI_FOLDER = tempfile.TemporaryDirectory(prefix="mpi-")
+os.environ["OMPI_MCA_orte_tmpdir_base"] = MPI_FOLDER.name
 # Seconds after which a job, which takes a few, will not end any more. A test that hangs is one that
 # fails, and leaves nothing behind.
 PATIENCE = 300
