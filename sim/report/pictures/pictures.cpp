@@ -103,8 +103,7 @@ std::string said_key(const Scenario& scenario, const std::string& path) {
     if (words == path.substr(0, dot)) words = path;
   }
   if (words == path || words + ".mean" == path) return path;
-  constexpr std::string_view kCounted[] = {"servers", "instances", "clients"};
-  const bool counted = std::ranges::find(kCounted, words) != std::end(kCounted);
+  const bool counted = words == "servers" || words == "instances" || words == "clients";
   const std::string_view name = whose(scenario, path);
   return fmt::format("the {}{}{}", counted ? "number of " : "", words,
                      name.empty() ? "" : fmt::format(" of {}", name));
