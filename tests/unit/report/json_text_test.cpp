@@ -22,16 +22,14 @@
 #include <string_view>
 #include <vector>
 
-using namespace retrysim::report;
-using Json = nlohmann::ordered_json;
-
+namespace retrysim::report {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 std::string dumped_by_library(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
-
-}  // namespace
 
 TEST_CASE("JSON text: nested objects and arrays, also empty ones") {
   JsonText text;
@@ -123,3 +121,6 @@ TEST_CASE("JSON of results: members keep their order, and some are left out") {
   std::ofstream(file) << "{\"a\": " << std::string(100, '[') << std::string(100, ']') << "}";
   CHECK_THROWS_AS(read_json(file), DamagedResult);
 }
+
+}  // namespace
+}  // namespace retrysim::report

@@ -12,8 +12,6 @@
 namespace retrysim::scenario {
 namespace {
 
-using Kind = Distribution::Kind;
-
 LoadedScenario with_time(const std::string& value) {
   return load(kSmall, {"service.api.service_time=" + value});
 }
@@ -49,14 +47,14 @@ TEST_CASE("names of percentiles") {
 TEST_CASE("two percentiles are a lognormal law, or the one that is named") {
   // sigma = log(400 / 30) / 2.326348; mean = 30 ms exp(sigma^2 / 2), by hand.
   const Distribution lognormal = law_by("{ p50 = '30ms', p99 = '400ms' }");
-  CHECK(lognormal.kind() == Kind::kLognormal);
+  CHECK(lognormal.kind() == Distribution::Kind::kLognormal);
   CHECK(lognormal.parameters().a == Approx(0.030).epsilon(1e-9));
   CHECK(lognormal.parameters().b == Approx(1.113448).epsilon(1e-6));
   CHECK(lognormal.mean_seconds() == Approx(0.055761).epsilon(1e-4));
   CHECK(law_by("{ p99 = 0.4, p50 = 0.03 }").mean_seconds() == lognormal.mean_seconds());
   // 1 - exp(-(x / s)^k) by hand: k = log(log(100) / log(2)) / log(400 / 30).
   const Distribution weibull = law_by("{ distribution = 'weibull', p50 = '30ms', p99 = '400ms' }");
-  CHECK(weibull.kind() == Kind::kWeibull);
+  CHECK(weibull.kind() == Distribution::Kind::kWeibull);
   CHECK(1 / weibull.parameters().b == Approx(0.731080).epsilon(1e-5));
   CHECK(law_by("{ distribution = 'exponential', p50 = '69.314718056ms' }").mean_seconds() ==
         Approx(0.1).epsilon(1e-9));
@@ -70,8 +68,8 @@ TEST_CASE("two percentiles are a lognormal law, or the one that is named") {
 
 TEST_CASE("of three percentiles the nearest law is taken and said") {
   const std::string exponential = "{ p50 = '69.31ms', p90 = '230.3ms', p99 = '460.5ms' }";
-  CHECK(
-      (law_by(exponential).kind() == Kind::kWeibull || law_by(exponential).kind() == Kind::kGamma));
+  CHECK((law_by(exponential).kind() == Distribution::Kind::kWeibull ||
+         law_by(exponential).kind() == Distribution::Kind::kGamma));
   CHECK_THAT(said(exponential), Catch::EndsWith("nearest to these percentiles"));
   CHECK_THAT(said("{ p50 = '30ms', p95 = '200ms', p99 = '210ms' }"),
              Catch::Contains("% above the one given") || Catch::Contains("% below the one given"));
@@ -83,7 +81,7 @@ TEST_CASE("percentiles work wherever a distribution does") {
   const LoadedScenario loaded =
       load(kSmall, {"network.latency={ p50 = '1ms', p99 = '5ms' }",
                     "client.web.attempt_timeout={ p50 = '1s', p99 = '2s' }"});
-  CHECK(loaded.scenario.network.latency.kind() == Kind::kLognormal);
+  CHECK(loaded.scenario.network.latency.kind() == Distribution::Kind::kLognormal);
   // A single one can be changed, and the resolved scenario reads back.
   CHECK(load(kSmall, {"service.api.service_time={ p50 = '30ms', p99 = '400ms' }",
                       "service.api.service_time.p99='60ms'"})
