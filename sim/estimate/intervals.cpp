@@ -28,7 +28,7 @@ ProportionInterval wilson_interval(std::size_t hits, std::size_t trials) {
   const double centre = (share + z2 / (2 * n)) / (1 + z2 / n);
   const double half =
       kNormal95 * std::sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n);
-  // At the ends the formula gives 0 and 1 but for the last bits.
+  // Without hits, or with hits only, the formula gives 0 or 1 only up to rounding errors.
   return {hits == 0 ? 0 : std::max(0.0, centre - half),
           hits == trials ? 1 : std::min(1.0, centre + half)};
 }
@@ -104,7 +104,7 @@ struct Reach {
   double low, high;
 };
 
-/// `half`: t standard errors, how far the interval reaches if there is no bias. A bias of d
+/// Widens an interval for a bias. `half`: t standard errors, its reach without a bias. A bias of d
 /// standard errors is made good by t + d of them, or by t sqrt(1 + d^2), which is less for a small
 /// d and covers as often: with T of Student's law, density f and c = t + e, P(|T + d| <= c) is to
 /// second order in d P(|T| <= t) + 2 e f(t) - d^2 |f'(t)|, and |f'(t)| <= t f(t) for t >= 1, so
@@ -115,10 +115,10 @@ Reach with_bias(double half, double t, Reach bias) {
   return {half + bias.low, half + bias.high};
 }
 
-/// Closer bounds on where a quantile is in its bucket, from how evenly the values are spread over
-/// the eight buckets around it: what its own bucket is off the line through them may all be one
-/// number, and the rest lies on a slope. A law that has such a number in each of the nine buckets
-/// alike is not told from an even one.
+/// Closer bounds on where a quantile lies in its bucket, from how evenly the values are spread over
+/// the eight buckets around it. The largest deviation of a count from the line through these may be
+/// a heap of equal values in the quantile's bucket; the remaining values lie on a slope. A law with
+/// such a heap in each of the nine buckets is not told from an even one.
 Histogram::Bounds even_quantile_bounds(const Histogram& histogram, double p) {
   constexpr int kAround = 4;
   const Histogram::Bounds edges = histogram.quantile_bounds(p);
@@ -129,8 +129,8 @@ Histogram::Bounds even_quantile_bounds(const Histogram& histogram, double p) {
   }
   const auto own_width = static_cast<double>(Histogram::width(bucket));
   const auto n = static_cast<double>(histogram.count());
-  std::array<double, 2 * kAround + 1> counts{};  // as if all were as wide
-  double mean = 0, slope = 0, squares = 0;       // of the line through those around it
+  std::array<double, 2 * kAround + 1> counts{};  // counts, scaled to the quantile's bucket width
+  double mean = 0, slope = 0, squares = 0;       // line through the counts of the neighbours
   for (int k = -kAround; k <= kAround; ++k) {
     const std::size_t i = bucket + static_cast<std::size_t>(k + kAround) - kAround;
     const auto first = static_cast<double>(Histogram::lower_bound(i));
@@ -151,7 +151,7 @@ Histogram::Bounds even_quantile_bounds(const Histogram& histogram, double p) {
         std::max(off, std::fabs(counts[static_cast<std::size_t>(k + kAround)] - mean - k * slope));
   }
   const double own = std::max(counts[kAround], 1.0);
-  const double heap = (off + std::sqrt(own)) / own;  // with what chance may hide
+  const double heap = (off + std::sqrt(own)) / own;  // share of the heap, with an error for chance
   const double tilt = std::fabs(slope) / own;
   const double evenly = 1 - heap - tilt / 2;
   if (evenly <= 0) return edges;
@@ -192,7 +192,7 @@ namespace {
 using Estimates = std::vector<std::optional<Estimate>>;
 using SumsOf = const std::vector<double>& (*)(const RunSeries&, std::size_t);
 
-/// Of one group or service: `sums_of` gives its sums in a run.
+/// Estimates of each bin and column for one group or service; `sums_of` gives its sums in a run.
 Estimates estimates_of(const std::vector<RunSeries>& runs, std::size_t index, SumsOf sums_of,
                        std::size_t sums_per_bin, std::span<const SeriesColumn> columns) {
   Estimates estimates;

@@ -42,9 +42,9 @@ ProportionInterval exact_interval(std::size_t hits, std::size_t trials);
 // most of the remaining bias (Miller, Biometrika 61, 1974; Law, Simulation Modeling and Analysis,
 // 9.3.2).
 
-/// A replication with less than this in the denominator of a ratio has few requests.
+/// A replication with a smaller denominator of a ratio has few requests.
 inline constexpr double kFewRequests = 100;
-/// With fewer replications a jackknife knows no more than their mean.
+/// Fewest replications for a jackknife; with fewer it knows no more than their mean.
 inline constexpr std::size_t kMinToJackknife = 10;
 
 /// The mean of the pseudo-values R r - (R - 1) r_i, with r = sum y / sum x over the R replications
@@ -61,8 +61,8 @@ std::optional<Estimate> jackknife_ratio(std::span<const double> numerators,
 Estimate bounded_jackknife_ratio(std::span<const double> numerators,
                                  std::span<const double> denominators);
 
-/// The jackknifed estimate if there are `kMinToJackknife` replications, one of them has few below
-/// the line, and these are not equally many in all; else empty.
+/// The jackknifed estimate if there are at least `kMinToJackknife` replications, the smallest
+/// denominator is above 0 and below `kFewRequests`, and denominators differ; else empty.
 std::optional<Estimate> estimate_of_small_counts(std::span<const double> numerators,
                                                  std::span<const double> denominators);
 

@@ -68,7 +68,7 @@ std::optional<Modes> find_modes(std::span<const double> values) {
 }
 
 Proportion wilson(std::size_t successes, std::size_t trials) {
-  constexpr double z = 1.959963984540054;  // of the normal distribution at 0.975
+  constexpr double z = 1.959963984540054;  // 97.5 % quantile of the standard normal distribution
   const auto n = static_cast<double>(trials);
   const double share = static_cast<double>(successes) / n;
   const double middle = (share + z * z / (2 * n)) / (1 + z * z / n);

@@ -21,7 +21,7 @@ namespace retrysim::stats {
 struct Modes {
   std::vector<std::size_t> low, high;
   double low_mean = 0, high_mean = 0;
-  double gap = 0;        ///< between the largest of the low and the smallest of the high values
+  double gap = 0;        ///< distance between the largest low and the smallest high value
   double within_sd = 0;  ///< pooled standard deviation inside the modes
 };
 
@@ -63,13 +63,13 @@ ModeHistory mode_history(std::span<const double> series, double low_mean, double
 
 /// The replications (or, within runs, the stretches) of one mode.
 struct ModeDescription {
-  Proportion share;  ///< of the replications
+  Proportion share;  ///< share of the replications, or stretches, in this mode
   std::vector<std::size_t> replications;
   struct Mean {
     std::string_view metric;
     Estimate estimate;  ///< over the replications of this mode
   };
-  std::vector<Mean> means;  ///< those of MetricList::kOfModes
+  std::vector<Mean> means;  ///< means of the metrics of MetricList::kOfModes
 };
 
 /// A change from one mode to the other, seen in the goodput of one replication.
@@ -94,10 +94,10 @@ struct Bistability {
 /// `window_s` makes them by chance.
 std::optional<Modes> goodput_modes(const MetricValues& values, double window_s);
 
-/// By `find_modes`, from the goodput of the replications, where the gap is also wider than the
-/// noise of counting the successes (0, 1 and 2 of them are not modes). If these are alike and the
-/// scenario has a steady state, each run is looked at by itself: its window in 30 equal stretches.
-/// A disturbance would make two modes of any run, so transients are not examined.
+/// Finds two modes by `find_modes` from the goodput of the replications, if the gap is also wider
+/// than the noise of counting the successes (0, 1 and 2 of them are not modes). If the replications
+/// are alike and the scenario has a steady state, each run is looked at by itself: its window in 30
+/// equal stretches. A disturbance would make two modes of any run, so transients are not examined.
 std::optional<Bistability> find_bistability(const Scenario& scenario,
                                             std::span<const RunResult> runs,
                                             const MetricValues& values);

@@ -18,7 +18,7 @@
 namespace retrysim::stats {
 namespace {
 
-/// To 6 significant digits, in decimal: the same on every machine.
+/// `p` rounded to 6 significant digits, in decimal: the same on every machine.
 double rounded_p_value(double p) {
   const std::string text = fmt::format("{:.5e}", p);
   double value = 0;
@@ -70,7 +70,7 @@ bool is_within(double up, double down, double pairs, double difference, double z
   const double b = (2 * pairs - up + down) * difference - up - down;
   const double c = -down * difference * (1 - difference);
   const double root = std::sqrt(b * b - 4 * a * c);  // c <= 0
-  // Of the two forms of the root the one that subtracts nothing.
+  // The form of the root that subtracts nothing, which avoids cancellation.
   const double q = b <= 0 ? (root - b) / (2 * a) : -2 * c / (root + b);
   const double excess = up - down - pairs * difference;
   return excess * excess <= z * z * pairs * (2 * q + difference * (1 - difference));
@@ -107,7 +107,7 @@ class Comparison {
     result_.interval = {difference_.mean - half, difference_.mean + half};
     if (s > 0) {
       result_.p_value = student_p_value(difference_.mean / (s / std::sqrt(n_)), freedom);
-    } else {  // the same difference in every pair: nothing is left to chance
+    } else {  // every pair has the same difference: no chance
       result_.p_value = difference_.mean == 0 ? 1 : 0;
     }
     set_fieller(t);
@@ -171,7 +171,7 @@ class Comparison {
 }  // namespace
 
 double student_p_value(double t, std::size_t degrees_of_freedom) {
-  if (std::isinf(t)) return 0;  // a spread that is next to nothing
+  if (std::isinf(t)) return 0;  // the spread is next to nothing
   const boost::math::students_t distribution(static_cast<double>(degrees_of_freedom));
   return rounded_p_value(2 * boost::math::cdf(distribution, -std::fabs(t)));
 }

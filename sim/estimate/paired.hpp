@@ -38,9 +38,9 @@ enum class PairedTest {
   kMcNemar,  ///< values are 0 or 1
 };
 
-/// Each of `variants` against `baseline`: one family with error probability `error`, whose size m
-/// is the number of variants with at least two pairs. Series may differ in length; what is missing
-/// at the end does not exist.
+/// Compares each of `variants` with `baseline`. The variants are one family with error probability
+/// `error`, whose size m is the number of variants with at least two pairs. Series may differ in
+/// length; what is missing at the end does not exist.
 std::vector<PairedDifference> paired_differences(std::span<const Series> variants,
                                                  const Series& baseline,
                                                  PairedTest test = PairedTest::kStudent,
@@ -53,7 +53,7 @@ void respect_range(PairedDifference& difference, MetricRange range);
 /// Ends the interval of a share where the variant would be below 0 or above 1: a share rises by no
 /// more than what the baseline leaves, by the baseline's own interval of the same `error`. Where
 /// the end moves, the variant is next to 0 or 1, so that the two intervals miss in the same cases.
-/// Nothing for other ranges.
+/// Does nothing for other ranges.
 void respect_baseline(PairedDifference& difference, MetricRange range, const Series& variant,
                       const Series& baseline, double error);
 
@@ -64,8 +64,8 @@ std::vector<PairedDifference> metric_differences(const MetricInfo& metric,
                                                  const Series& baseline,
                                                  double error = kFamilyError);
 
-/// Holm's adjusted p values: of the i-th smallest of m the largest of (m - j + 1) p_(j), j <= i, at
-/// most 1. Values that do not exist belong to no family and stay empty.
+/// Holm's adjusted p values: that of the i-th smallest of m is the largest of (m - j + 1) p_(j)
+/// over j <= i, at most 1. Values that do not exist belong to no family and stay empty.
 std::vector<std::optional<double>> holm(std::span<const std::optional<double>> p_values);
 
 /// McNemar's exact two-sided p value for `b` pairs that disagree one way and `c` the other way:
@@ -78,8 +78,9 @@ double mcnemar_p_value(std::size_t b, std::size_t c);
 /// `error`.
 Interval tango_interval(std::size_t up, std::size_t down, std::size_t pairs, double error);
 
-/// Two-sided p value of Student's t, and the quantile at 1 - `error` / 2. Rounded (to 6 significant
-/// digits, and to 10 decimals), so that files do not depend on the machine's mathematical library.
+/// Two-sided p value of Student's t, and the quantile at 1 - `error` / 2. Both are rounded (to 6
+/// significant digits, and to 10 decimals), so that files do not depend on the machine's
+/// mathematical library.
 double student_p_value(double t, std::size_t degrees_of_freedom);
 double student_quantile(std::size_t degrees_of_freedom, double error);
 

@@ -38,17 +38,18 @@ void check(const SelectionRules& rules) {
   }
 }
 
-/// Of the lines, in indifference zones for each observation; and the share of the error of a
-/// comparison that each may take.
+/// Slopes of the lines, in indifference zones for each observation; and the share of a comparison's
+/// error that each line may take.
 constexpr double kSlopes[] = {2, 8, 32, 128};
 constexpr double kErrorOfLine = 0.05;
 
-/// Of a comparison by bounds: the largest bet, in stakes for each width of the range, has half of
-/// the stake; each of the others is half of the one before, and they share the rest equally.
+/// Bets of a comparison by bounds. The largest has half of the stake; each of the others is half as
+/// large as the one before, and they share the rest of the stake equally.
 constexpr std::size_t kBets = 13;
 constexpr double kStakeOfLargestBet = 0.5;
 
-/// A zone that the first stage sets: of the best mean, and of what `patience` can tell apart.
+/// The zone that the first stage sets: a share of the best mean, or a multiple of what `patience`
+/// observations can tell apart.
 constexpr double kShareOfBest = 0.01;
 constexpr double kRoom = 1.5;
 
@@ -56,8 +57,9 @@ struct Capital {
   double most = 1, last = 1;
 };
 
-/// The share of the sum of squares that the farthest of so many observations has in a normal sample
-/// with probability 99.9 % at least (Grubbs 1969), and no less than where a sum is still normal.
+/// The share of the sum of squares up to which the farthest of `observations` values in a normal
+/// sample reaches with probability 99.9 % at least (Grubbs 1969); at least `kStillNormal`, up to
+/// which a sum counts as normal.
 double largest_normal_share(std::size_t observations) {
   constexpr double kError = 0.001, kStillNormal = 0.15;
   if (observations < 3) return 1;
@@ -84,7 +86,7 @@ Capital capital_of(std::span<const double> numbers, double claim, double worst) 
   return result;
 }
 
-/// To two significant digits.
+/// `value` rounded to two significant digits.
 double rounded(double value) {
   const std::string text = fmt::format("{:.2g}", value);
   double result = value;
@@ -234,7 +236,7 @@ void Selection::choose_zone() {
   const auto patience = static_cast<double>(std::max(rules_.patience, first_stage_));
   double zone = kShareOfBest * std::fabs(mean(best));
   if (rules_.range) {
-    // The zone within which equals are known to be after so many observations.
+    // The zone within which two equal means are known to be after `patience` observations.
     const double equals = kernel::pow(error * kStakeOfLargestBet, -1 / patience) - 1;
     zone = std::max(zone, kRoom * rules_.range->width() * equals);
   } else {
@@ -247,7 +249,7 @@ void Selection::choose_zone() {
       zone = std::max(zone, std::sqrt(h2_ * spread.first / patience));
     }
   }
-  // Nothing to tell apart, and all are 0: any zone does.
+  // If nothing is left to tell apart, and all means are 0, any zone will do.
   rules_.indifference = zone > 0 ? rounded(zone) : std::numeric_limits<double>::min();
 }
 
@@ -279,7 +281,7 @@ bool Selection::keeps_limits(std::size_t system) const {
   return std::all_of(keeps.begin(), keeps.end(), [](bool kept) { return kept; });
 }
 
-/// Nothing: not known yet.
+/// Whether a system keeps a limit; empty if not known yet.
 std::optional<bool> Selection::keeps_limit(std::size_t system, std::size_t limit) const {
   const SelectionLimit& rule = rules_.limits[limit];
   const SelectionState& state = states_[system];
@@ -299,7 +301,7 @@ std::optional<bool> Selection::keeps_limit(std::size_t system, std::size_t limit
                          sign * (rule.range->high - rule.bound)};
   const double least = std::min(ends[0], ends[1]), most = std::max(ends[0], ends[1]);
   const double wanted = 1 / error_of_each(rules_);
-  // No mean that is possible would break it, or keep it.
+  // No possible mean breaks the limit, or none keeps it.
   if (least >= -rule.tolerance) return true;
   if (most <= rule.tolerance) return false;
   if (most_capital(margins, -rule.tolerance, -rule.tolerance - least) >= wanted) return true;
@@ -375,7 +377,7 @@ void Selection::judge_by_bounds() {
   for (const std::size_t i : left) leave(i, *best);
 }
 
-/// Whether what is too rare to be seen may be all of their difference.
+/// Whether events too rare to be seen may explain the whole difference of two means.
 bool Selection::is_hidden(std::size_t first, std::size_t second) const {
   if (!rules_.unseen) return false;
   const double hidden = rules_.unseen(first, second, states_[first].observations);
@@ -396,13 +398,13 @@ void Selection::judge_pair(std::size_t first, std::size_t second) {
   }
 }
 
-/// From the worst mean to the best, so that who removes others is still in the race itself; with
-/// limits, decisions of long ago may form a circle, and one system must remain.
+/// Goes from the worst mean to the best, so that a system that removes others is still in the race
+/// itself; with limits, decisions of long ago may form a circle, and one system must remain.
 void Selection::remove_losers() {
   std::vector<std::size_t> order = racing();
   std::sort(order.begin(), order.end(), [this](auto a, auto b) { return is_worse(a, b); });
   for (const std::size_t loser : order) {
-    // The best of those that beat it.
+    // The best of the systems that beat `loser`.
     const auto winner = std::find_if(order.rbegin(), order.rend(), [&](std::size_t other) {
       return other != loser && states_[other].fate == SelectionFate::kRacing &&
              keeps_limits(other) && has_won(other, loser);
@@ -476,7 +478,7 @@ std::optional<std::size_t> Selection::most_observations() const {
     const std::vector<double> lead = leads(*best, i);
     const Capital capital = capital_of(lead, -rules_.indifference, rules_.range->width());
     if (capital.most >= wanted) continue;
-    // Grows as it did on average; half of the stake at first.
+    // The capital is taken to grow as it did on average, from half of the stake.
     const double growth = kernel::log(capital.last / kStakeOfLargestBet);
     if (!(growth > 0)) return std::nullopt;
     const double needed = kernel::log(wanted / kStakeOfLargestBet) / growth;

@@ -113,7 +113,8 @@ struct SelectionRules {
   double indifference = 0;
   double confidence = 0.95;  ///< probability of a correct selection, above 1/2 and below 1
   std::vector<SelectionLimit> limits = {};
-  std::optional<SelectionRange> range = std::nullopt;  ///< if given, Bounds, otherwise Normal
+  /// if given, the procedure is Bounds, otherwise Normal
+  std::optional<SelectionRange> range = std::nullopt;
   std::size_t patience = 1000;
   /// For skewed laws, whose samples look normal until the first of the rare large values comes:
   /// Normal decides nothing before this many observations, and beyond 2 it looks at outliers.
@@ -128,7 +129,7 @@ struct SelectionRules {
 struct SelectionState {
   SelectionFate fate = SelectionFate::kRacing;
   std::size_t observations = 0;
-  double sum = 0;               ///< of the aim
+  double sum = 0;               ///< sum of the aim
   std::vector<double> limited;  ///< sums of the numbers that have limits
   std::vector<bool> keeps;      ///< which limits are known to be kept
   std::size_t by = 0;           ///< the system that beat it, or the limit that it breaks
@@ -161,7 +162,7 @@ class Selection {
   double mean(std::size_t system) const;
   double limited_mean(std::size_t system, std::size_t limit) const;
 
-  /// With the indifference zone that the first judgement set, if none was given.
+  /// The rules, with the indifference zone that the first judgement set, if none was given.
   const SelectionRules& rules() const { return rules_; }
   /// Observations of each system in the first stage; 0 before the first judgement.
   std::size_t first_stage() const { return first_stage_; }
@@ -187,7 +188,7 @@ class Selection {
   /// tested by bounds.
   std::size_t equal_allocation() const;
 
-  /// beta of the rule.
+  /// The error probability beta of each comparison.
   static double error_of_each(const SelectionRules& rules);
   /// h2 of KN and kappa of a line, which are wrong with probability `error`.
   static double h2(double error, std::size_t first_stage);
@@ -202,12 +203,12 @@ class Selection {
   /// The statistics of two numbers, or of one against a bound, observation by observation.
   struct Spread {
     std::size_t count = 0;
-    double mean = 0, squares = 0;  ///< of what was added; sum of squared distances from the mean
+    double mean = 0, squares = 0;  ///< mean of the values; sum of squared distances from it
     double first = 0;              ///< sample variance in the first stage
-    double low = 0, high = 0;      ///< of what was added
+    double low = 0, high = 0;      ///< least and greatest value
     void add(double value);
-    /// The larger of the first stage's and that of all; or the largest squared distance from the
-    /// mean, if that is more than `normal_share` of the sum of all.
+    /// The larger of the first stage's variance and that of all values; or the largest squared
+    /// distance from the mean, if that is more than `normal_share` of the sum of all.
     double variance(double normal_share = 1) const;
   };
   struct Pair {
@@ -238,10 +239,10 @@ class Selection {
   SelectionRules rules_;
   std::size_t first_stage_ = 0;
   double h2_ = 0, kappa_ = 0;
-  double normal_share_ = 1;  ///< of a sum of squares, that one observation may have
+  double normal_share_ = 1;  ///< largest share of a sum of squares for one observation
   std::vector<SelectionState> states_;
   std::vector<History> history_;
-  std::vector<Pair> pairs_;                   // second > first, row by row; with Normal
+  std::vector<Pair> pairs_;                   // pairs with second > first, row by row; Normal only
   std::vector<std::vector<Spread>> spreads_;  // [system][limit]
 };
 

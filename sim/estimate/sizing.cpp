@@ -63,7 +63,7 @@ std::size_t widest_gap(const std::vector<std::size_t>& survey) {
   return widest;
 }
 
-/// Of a test.
+/// The error probability of each test.
 double error_of_each(const SizeSearch& search) {
   const std::size_t halvings = std::bit_width(widest_gap(survey_of(search)));
   return (1 - search.confidence) / static_cast<double>(2 + halvings);
@@ -76,8 +76,9 @@ class Tested {
     error_ = error_of_each(search);
   }
 
-  /// Until it is known, all its runs of a first stage are good, or it has had runs for a look;
-  /// `firmly`: until it is known.
+  /// Tests a place until its verdict is known, its first stage has only good runs, or it has had
+  /// enough runs for a look; with `firmly`, until the verdict is known. Stops after `most_runs`
+  /// anyway.
   const SizeProbe& test(std::size_t place, bool firmly) {
     State& state = states_[place];
     SizeProbe& probe = state.probe;
@@ -114,10 +115,10 @@ class Tested {
  private:
   struct State {
     SizeProbe probe;
-    std::vector<double> runs;  // 1: good
+    std::vector<double> runs;  // 1: good, 0: bad
   };
 
-  /// Whether bets against "the mean is at most `claim`" have multiplied the stake so far.
+  /// Whether bets against "the mean is at most `claim`" have multiplied the stake by `wanted`.
   static bool wins(std::span<const double> numbers, double claim, double wanted) {
     return Selection::most_capital(numbers, claim, claim) >= wanted;
   }
@@ -146,7 +147,7 @@ class Tested {
     }
   }
 
-  /// How many more runs, all of them 1, win the bets; `most` if so many do not.
+  /// How many more runs, all of them 1, win the bets; `most` if even those do not.
   static std::size_t ones_to_win(std::vector<double> numbers, double claim, double wanted,
                                  std::size_t most) {
     const std::size_t n = numbers.size();
@@ -229,7 +230,7 @@ class Conclusion {
     }
   }
 
-  /// From the safe end inwards.
+  /// Finds the edge, going from the safe end inwards.
   void edge() {
     std::vector<const SizeProbe*> inwards;
     for (const SizeProbe& p : probes_) inwards.push_back(&p);
@@ -252,7 +253,7 @@ class Conclusion {
                           : SizeOutcome::kBracket;
   }
 
-  /// By chi squared of the shares of good runs.
+  /// Whether the shares of good runs differ by no more than chance, by a chi-squared test.
   bool is_flat() const {
     double good = 0, all = 0;
     for (const SizeProbe& p : probes_) {
@@ -276,8 +277,8 @@ class Conclusion {
   SizeAnswer answer_;
 };
 
-/// Neighbours among the tried values of which one is safe and the other not, with values between
-/// them: the middle one. The upper edges first.
+/// The middle between neighbouring tried values of which one is safe and the other not, if there
+/// are values between them; the upper edges first.
 std::vector<std::size_t> middles(const std::vector<SizeProbe>& probes) {
   constexpr std::size_t kMostEdges = 4;
   std::vector<std::size_t> places;
@@ -333,7 +334,8 @@ class NextTests {
     next_.firmly.push_back(*place);
   }
 
-  /// What is open between values that pass decides whether safe values are all on one side.
+  /// Tests open values between values that pass: they decide whether safe values are all on one
+  /// side.
   void inside() {
     const auto passes = [](const SizeProbe& p) { return p.passes(); };
     const auto first = std::ranges::find_if(a_.probes, passes);

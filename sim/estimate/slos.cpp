@@ -7,7 +7,7 @@ namespace retrysim::stats {
 
 namespace {
 
-/// `figures`: of the replications that have a budget, at least one.
+/// Summarizes the figures of the replications that have a budget, at least one.
 SloSummary summary_of(std::span<const SloFigures> figures) {
   SloSummary row;
   row.runs = figures.size();
@@ -63,7 +63,7 @@ std::vector<SloSummary> summarize_slos(const Scenario& scenario,
 
 std::vector<SloSummary> summarize_slos(const Scenario& scenario, std::span<const RunResult> runs) {
   std::vector<std::vector<double>> numbers;
-  // Results made by hand may be without counts.
+  // Results made by hand may lack the counts of SLOs.
   for (const RunResult& run : runs) {
     if (run.slos.size() != scenario.slos.size()) return {};
   }

@@ -20,19 +20,19 @@ namespace retrysim::stats {
 struct SloSummary {
   const SloSpec* slo = nullptr;
   SloEvent event = {};
-  SloFigures mean = {};   ///< of each figure, over the replications that have it
+  SloFigures mean = {};   ///< mean of each figure, over the replications that have it
   Estimate used = {};     ///< `budget_used`, with its interval
   std::size_t ended = 0;  ///< replications in which the event ended
-  std::size_t runs = 0;   ///< of those that have a budget
+  std::size_t runs = 0;   ///< replications that have a budget
   std::optional<double> per_year = {};
-  double users = 0;  ///< clients of the groups
+  double users = 0;  ///< clients of the SLO's groups
 
   std::optional<double> year_used() const;
 };
-/// By SLO and event. Those without a budget in any replication are left out. The scenario must
-/// outlive them.
+/// Summaries by SLO and event. Events that have a budget in no replication are left out. The
+/// scenario must outlive the summaries.
 std::vector<SloSummary> summarize_slos(const Scenario& scenario, std::span<const RunResult> runs);
-/// The same from the `slo_numbers` of each replication.
+/// As above, from the `slo_numbers` of each replication.
 std::vector<SloSummary> summarize_slos(const Scenario& scenario,
                                        std::span<const std::span<const double>> numbers_by_run);
 

@@ -67,8 +67,8 @@ Truncation mser5(std::span<const double> series) {
     for (const double x : series.subspan(b * kMserBatch, kMserBatch)) sum += x;
     batches.push_back(sum / static_cast<double>(kMserBatch));
   }
-  // From the end to the start, so that each step adds one batch to mean and squared deviations;
-  // nothing cancels, and equal values have no deviations at all.
+  // The loop goes from the end to the start, so that each step adds one batch to mean and squared
+  // deviations; nothing cancels, and equal values have no deviations at all.
   double mean = 0, squares = 0, best = 0;
   std::size_t best_d = m / 2;
   for (std::size_t d = m; d-- > 0;) {
@@ -103,7 +103,7 @@ std::optional<BatchMeans> in_batches_of(std::size_t size, std::span<const double
   if (!(all_x > 0)) return std::nullopt;
   const double ratio = sum_of(y) / all_x;
   const auto k = static_cast<double>(batches);
-  // Of equal batches nothing but rounding is left, which is no deviation.
+  // Equal batches differ only by rounding errors, which are not deviations.
   const double rounding = 1e-12 * std::fabs(ratio);
   std::vector<double> deviations;
   double squares = 0;

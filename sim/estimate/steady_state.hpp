@@ -53,10 +53,10 @@ inline constexpr double kMaxBatchCorrelation = 0.1;
 
 struct BatchMeans {
   double mean = 0;        ///< sum of the numerators over sum of the denominators
-  double half_width = 0;  ///< of the 95 % interval around it
+  double half_width = 0;  ///< half width of the 95 % interval around the mean
   std::size_t batches = 0;
   std::size_t observations_per_batch = 0;
-  double correlation = 0;  ///< of neighbouring batch means
+  double correlation = 0;  ///< lag-1 correlation of batch means
 };
 
 /// The mean of a steady series of ratios, such as latency (sum and count of each time-series bin)
@@ -89,8 +89,8 @@ struct SingleRunIntervals {
   /// Why there are no intervals at all, if so: "fault.dip is a disturbance".
   std::optional<std::string> none_because;
   std::size_t rows = 0;        ///< rows of the summary that got an interval
-  std::size_t correlated = 0;  ///< rows without, because even 10 batches depended on each other
-  std::size_t fewest_batches = 0, most_batches = 0;  ///< behind any of the intervals
+  std::size_t correlated = 0;  ///< rows without an interval: even 10 batches depended on each other
+  std::size_t fewest_batches = 0, most_batches = 0;  ///< fewest and most batches behind an interval
 };
 
 /// Gives an interval to each row of the summary of a single run whose metric `flow_series` can tell

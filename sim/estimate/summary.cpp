@@ -47,7 +47,7 @@ Moments moments(std::span<const double> values) {
   return {mean + deviations / n, variance > 0 ? std::sqrt(variance) : 0.0};
 }
 
-/// A probability from values 0 and 1.
+/// The estimate of a probability from values 0 and 1.
 std::optional<Estimate> estimate_proportion(std::span<const double> values) {
   auto e = estimate(values);
   if (!e) return e;
@@ -58,7 +58,8 @@ std::optional<Estimate> estimate_proportion(std::span<const double> values) {
   return e;
 }
 
-/// Its least and greatest value are the first and the last recovery that was seen.
+/// The median time to recovery, with censored runs. Its min and max are the first and the last
+/// recovery that was seen; empty if the median lies beyond.
 std::optional<Estimate> estimate_median_recovery(const MetricValues& values, std::size_t client) {
   const auto index = [](std::string_view name) { return index_of(*find_metric(name)); };
   std::vector<stats::Lifetime> lifetimes;
@@ -88,8 +89,8 @@ std::string client_name(const Scenario& scenario, std::size_t client) {
   return client < scenario.clients.size() ? scenario.clients[client].name : "all";
 }
 
-/// Why an expected metric has no value in any replication, as far as is known; `requests`: those of
-/// its client, if that is a group that there is.
+/// Why an expected metric has no value in any replication, as far as known. `requests`: the row for
+/// the requests of its client; null if there is none.
 std::string why_absent(const Scenario& scenario, const Expectation& expectation,
                        const SummaryRow* requests) {
   if (requests != nullptr && requests->estimate.max == 0) {
@@ -169,8 +170,8 @@ ExpectationResult judge(const Scenario& scenario, const Expectation& expectation
 }  // namespace
 
 double student_t_95(std::size_t degrees_of_freedom) {
-  // Every interval of a time series asks for the same few of them, and each takes some hundred
-  // thousand instructions.
+  // Intervals of a time series ask for the same few quantiles, and each takes some hundred thousand
+  // instructions.
   static std::array<std::atomic<double>, 1024> known{};  // 0: not worked out yet
   const bool is_kept = degrees_of_freedom < known.size();
   if (is_kept) {
@@ -212,7 +213,8 @@ void respect_range(Estimate& e, MetricRange range) {
 
 namespace {
 
-/// The place, after those of the metrics, of what each ratio is divided by.
+/// For each metric that is a ratio, the place of its divisor behind the values of all metrics; at
+/// the end, the number of places.
 const std::vector<std::size_t>& places_of_divisors() {
   static const std::vector<std::size_t> places = [] {
     std::vector<std::size_t> of_metrics;
@@ -336,8 +338,8 @@ std::vector<ExpectationResult> judge_expectations(const Scenario& scenario,
 
 namespace {
 
-/// The places, after those of the metrics, of what ratios of counts are divided by; for the others
-/// the place that follows.
+/// For each phase metric that is a ratio of counts, the place of its divisor behind the values of
+/// all metrics; for the others the place that follows. At the end, the number of places.
 const std::vector<std::size_t>& phase_divisor_places() {
   static const std::vector<std::size_t> places = [] {
     std::vector<std::size_t> of_metrics;

@@ -66,7 +66,8 @@ constexpr double kMissed = 0.05;
 /// its ends: relative precision means nothing at zero.
 constexpr double kNegligible = 0.01;
 
-/// To 9 significant digits, far finer than any tolerance: 1.1734375 rather than 1.1734375000000001.
+/// `value` with 9 significant digits, far finer than any tolerance: 1.1734375 rather than
+/// 1.1734375000000001.
 double rounded_level(double value) {
   const std::string text = fmt::format("{:.9g}", value);
   double result = value;
@@ -95,15 +96,15 @@ class Search {
   Answer tips_at_first(std::size_t rank) const { return tips(probes_.front(), rank); }
   Answer tips_at_last(std::size_t rank) const { return tips(probes_.back(), rank); }
 
-  /// Closes in on the smallest size at which `rank` replications may tip: those whose response is
-  /// unknown count as tipped. Empty if as many may tip at the first size, or cannot at the last.
+  /// Closes in on the smallest size at which `rank` replications may tip, where those of unknown
+  /// response count as tipped. Empty if as many may tip at the first size, or cannot at the last.
   std::optional<TippingBracket> close_in_from_below(std::size_t rank) {
     if (tips_at_first(rank) != Answer::kNo || tips_at_last(rank) == Answer::kNo) return {};
     return close_in([&](const TippingProbe& p) { return tips(p, rank) != Answer::kNo; });
   }
 
-  /// Closes in on the smallest size at which `rank` replications tip for sure. Empty if as many do
-  /// at the first size, or at none that could be found.
+  /// Closes in on the smallest size at which `rank` replications certainly tip. Empty if as many do
+  /// at the first size, or at no size that could be found.
   std::optional<TippingBracket> close_in_from_above(std::size_t rank) {
     if (tips_at_first(rank) == Answer::kYes || !has_upper_end(rank)) return {};
     return close_in([&](const TippingProbe& p) { return tips(p, rank) == Answer::kYes; });
@@ -112,9 +113,9 @@ class Search {
   std::vector<TippingProbe>& probes() { return probes_; }
 
  private:
-  /// Whether there is a size at which `rank` replications tip for sure. Great triggers leave runs
-  /// the least time to be judged: where it cannot be told at the last size it is looked for between
-  /// the sizes at which fewer tip and those at which that cannot be told.
+  /// Whether there is a size at which `rank` replications certainly tip. Great triggers leave runs
+  /// the least time to be judged: if the last size cannot be judged, such a size is looked for
+  /// between those at which fewer tip and those that cannot be judged.
   bool has_upper_end(std::size_t rank) {
     const auto first_with = [&](Answer answer) {
       return std::find_if(probes_.begin(), probes_.end(),
@@ -130,7 +131,7 @@ class Search {
     }
   }
 
-  /// Closes in on the first size with a property that the first size tried has not, and another
+  /// Closes in on the first size with a property that the first size tried lacks and a later one
   /// has.
   template <class Property>
   TippingBracket close_in(Property property) {
@@ -187,7 +188,8 @@ TippingThreshold threshold_of(const std::vector<TippingProbe>& probes, std::size
     if (r == TippingResponse::kRecovers) last_recovery = i;
   }
   t.monotone = !first_tip || !last_recovery || *last_recovery < *first_tip;
-  // If it is not monotone: from before the first tip to after the last recovery.
+  // If the responses are not monotone, the bracket is from before the first tip to after the last
+  // recovery.
   const std::size_t end = first_tip.value_or(probes.size());
   for (std::size_t i = 0; i < end; ++i) {
     if (probes[i].responses[replication] == TippingResponse::kRecovers) t.low = probes[i].value;
@@ -272,7 +274,7 @@ namespace retrysim::stats {
 namespace {
 
 constexpr double kHalf = 0.5;
-constexpr double kRounding = 1e-9;  // a product of quotients that should be one half
+constexpr double kRounding = 1e-9;  // rounding error of a product of quotients that should be 0.5
 
 /// The first step from which `value` is at most one half; infinite if there is none.
 template <class Value>
@@ -292,7 +294,7 @@ std::vector<SurvivalStep> kaplan_meier(std::span<const Lifetime> lifetimes) {
   });
   std::vector<SurvivalStep> steps;
   double survival = 1;
-  double variance = 0;  // of the logarithm
+  double variance = 0;  // variance of the logarithm of `survival`
   for (std::size_t i = 0; i < sorted.size();) {
     const std::size_t at_risk = sorted.size() - i;
     std::size_t events = 0;

@@ -39,14 +39,14 @@ TippingPoint bisect(const TippingSearch& search,
 
 struct Lifetime {
   double time = 0;
-  bool censored = false;  ///< it had not happened by then
+  bool censored = false;  ///< the event had not happened by `time`
 };
 
 /// From `time` on the share `survival` of the runs is still waiting.
 struct SurvivalStep {
   double time = 0;
   double survival = 1;
-  double standard_error = 0;  ///< Greenwood's
+  double standard_error = 0;  ///< Greenwood's standard error of `survival`
   std::size_t at_risk = 0;    ///< runs that were known to wait just before
 };
 
@@ -63,7 +63,7 @@ struct MedianLifetime {
   double low = 0, high = 0;
 };
 
-/// Empty without any lifetimes.
+/// The median of `lifetimes`; empty if there are none.
 std::optional<MedianLifetime> median_lifetime(std::span<const Lifetime> lifetimes);
 
 }  // namespace retrysim::stats
