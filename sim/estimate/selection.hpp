@@ -113,7 +113,7 @@ struct SelectionRules {
   double indifference = 0;
   double confidence = 0.95;  ///< probability of a correct selection, above 1/2 and below 1
   std::vector<SelectionLimit> limits = {};
-  /// if given, the procedure is Bounds, otherwise Normal
+  /// If given, the procedure is Bounds, otherwise Normal.
   std::optional<SelectionRange> range = std::nullopt;
   std::size_t patience = 1000;
   /// For skewed laws, whose samples look normal until the first of the rare large values comes:

@@ -1,4 +1,4 @@
-// The questions, then the file.
+// Asks the questions of a first scenario and writes its file.
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/first_scenario.hpp"
@@ -28,9 +28,9 @@ namespace {
 struct Trouble {
   std::string_view word;
   std::string_view question;  ///< "What do the retries ... do to this service" goes before it
-  std::string_view key;       ///< of [fault.*]; empty: there is no such table
-  std::string_view value;     ///< its value
-  std::string_view why;       ///< the comment on it
+  std::string_view key;       ///< the key of [fault.*] that is set; empty: no fault
+  std::string_view value;     ///< the key's value, as TOML
+  std::string_view why;       ///< the comment on the key
 };
 
 constexpr std::string_view kSpike = "spike", kNothing = "nothing";
@@ -55,7 +55,8 @@ const Trouble* trouble_named(std::string_view word) {
 
 // --- The client library --------------------------------------------------------------------------
 
-/// Requests to a service that refuses at once would go round in no time.
+/// Whether retries have no limit, no backoff and no budget: requests to a service that refuses at
+/// once would go round in no time.
 bool retries_at_once_for_ever(const Preset& preset) {
   const RetryRules& rules = preset.rules;
   return rules.max_attempts == RetryRules::kUnlimited && rules.backoff.base == Duration{} &&
@@ -73,14 +74,14 @@ std::vector<std::string_view> client_names() {
   return all;
 }
 
-/// Its retry rules as a scenario names them.
+/// A client library and its retry rules, as a scenario names them.
 struct Library {
   std::string mode, sdk;  ///< sdk with the version; empty without retries
-  bool newest = false;    ///< that version was not asked for
+  bool newest = false;    ///< the version was not asked for, but is the newest known
 };
 
-/// The rules of a name that `client_names` has, with or without a version: what the newest known
-/// release does where nobody configures anything.
+/// The library of a name from `client_names`, with or without a version; its rules are the defaults
+/// of that release, or of the newest known one.
 Library library_named(std::string_view client) {
   if (client == kNoRetryClient) return {std::string(client), "", false};
   Library library{"", std::string(client), false};
@@ -100,10 +101,10 @@ Library library_named(std::string_view client) {
 
 // --- The questions -------------------------------------------------------------------------------
 
-/// Servers that are busy on average.
+/// The mean number of busy servers.
 double busy_servers(const FirstAnswers& a) { return a.rate * a.service_time.in_seconds(); }
 
-/// Takes `changed` over if the service can serve its requests while nothing is wrong.
+/// Takes over `changed` if the service can serve its requests while nothing is wrong.
 void accept(FirstAnswers& answers, const FirstAnswers& changed) {
   const double busy = busy_servers(changed);
   if (changed.servers > 0 && busy >= changed.servers) {
@@ -177,7 +178,7 @@ std::string table_of_buckets(std::string_view text) {
   return table + ", series = " + render_text(text.substr(at + kSeries.size())) + " }";
 }
 
-/// Takes a service time by its percentiles, or by a histogram.
+/// Reads a service time given by percentiles or a histogram.
 void read_service_law(FirstAnswers& answers, std::string_view text) {
   FirstAnswers changed = answers;
   changed.service_law =
@@ -198,7 +199,7 @@ void read_service_law(FirstAnswers& answers, std::string_view text) {
     throw BadAnswer(
         fmt::format("'{}' is no time to serve a request: its mean is more than 1 h", text));
   }
-  // As many digits as are shown.
+  // The mean is rounded to the digits that are shown.
   changed.service_time =
       Duration::from_seconds(std::stod(fmt::format("{:.4g}", law->mean_seconds())));
   accept(answers, changed);
@@ -366,7 +367,8 @@ std::span<const FirstQuestion> first_questions() { return kQuestions; }
 std::string first_scenario(const FirstAnswers& a, const std::string& name,
                            const std::string& made_by) {
   const Trouble& trouble = *trouble_named(a.fault);
-  // A service that takes seconds for a request takes as many times longer to settle and to recover.
+  // Lengths of time grow with a service time of seconds: such a service takes as many times longer
+  // to settle and to recover.
   const double stretch = std::max(1.0, std::ceil(a.service_time.in_seconds()));
   const auto seconds = [&](double s) { return fmt::format("\"{:.0f}s\"", s * stretch); };
 
@@ -384,7 +386,7 @@ std::string first_scenario(const FirstAnswers& a, const std::string& name,
           ? "simulated time"
           : fmt::format("simulated time; what goes wrong begins after {:.0f} s", 60 * stretch));
   file.key("warmup", seconds(30), "left out of the figures, because the queue begins empty");
-  constexpr double kBusy = 2000;  // requests a second: 20 runs of more take long
+  constexpr double kBusy = 2000;  // requests per second; 20 runs at a higher rate take long
   file.key("replications", fmt::format("{}", a.rate > kBusy ? 5 : 20),
            "runs with other random numbers; intervals say what is chance");
 

@@ -19,21 +19,21 @@
 
 namespace retrysim::scenario {
 
-/// What has been answered. Zero or empty: not yet.
+/// The answers so far. Zero or empty: not yet answered.
 struct FirstAnswers {
   double rate = 0;             ///< requests per second of all clients together
-  Duration service_time = {};  ///< mean
-  /// The law of that time as TOML, by percentiles or a histogram; empty: exponential.
+  Duration service_time = {};  ///< mean service time
+  /// The service time's law as TOML, by percentiles or a histogram; empty: exponential.
   std::string service_law = {};
-  std::string service_percentiles = {};  ///< as they were typed; empty with the law
+  std::string service_percentiles = {};  ///< percentiles as typed; empty if there are none
   std::uint32_t servers = 0;             ///< requests that are served at the same time
   std::string client = {};               ///< a preset, with or without its version, or "none"
-  std::string fault = {};                ///< one of the words of the question
-  /// An access log that some of these come from; empty: they are the user's.
+  std::string fault = {};                ///< one of the words of the question about trouble
+  /// An access log from which some answers come; empty: all are the user's.
   std::string log = {};
-  /// Shares of all requests that get these statuses.
+  /// Answers with errors: the status, and its share of all requests.
   std::vector<std::pair<int, double>> errors = {};
-  /// A file whose retry policy is to take the place of the client's; empty: none.
+  /// A file whose retry policy replaces the client's; empty: none.
   std::string retry = {};
 };
 
@@ -47,29 +47,30 @@ class BadAnswer : public std::runtime_error {
 };
 
 struct FirstQuestion {
-  std::string_view option;  ///< its name on a command line: "service-time"
-  std::string_view value;   ///< what stands for the answer there: "D", or "a|b" if words are chosen
-  std::string_view asks;    ///< in a few words, without the option: "mean time to serve a request"
-  std::string_view help;    ///< more about it, for --help; begins where `asks` ends
-  /// The default, after the answers to the questions before; empty: there must be one.
+  std::string_view option;  ///< the option's name on a command line: "service-time"
+  std::string_view value;  ///< placeholder of the answer in help: "D", or "a|b" if words are chosen
+  /// the question in a few words, without the option: "mean time to serve a request"
+  std::string_view asks;
+  std::string_view help;  ///< more about the question, for --help; continues where `asks` ends
+  /// The default, which may depend on earlier answers; empty: an answer is required.
   std::string (*usual)(const FirstAnswers& earlier);
-  /// What can be chosen, as the user may want to see it; empty: nothing in particular.
+  /// The possible answers, for display; empty: any.
   std::vector<std::string_view> (*choices)();
-  /// Takes the answer in. Throws BadAnswer, also if it contradicts another answer, and then leaves
-  /// `answers` as they were.
+  /// Stores an answer. Throws BadAnswer if it makes no sense or contradicts another answer;
+  /// `answers` then stay as they were.
   void (*read)(FirstAnswers& answers, std::string_view text);
 };
 
 /// The five questions, in the order in which they are asked.
 std::span<const FirstQuestion> first_questions();
 
-/// The scenario, a TOML file. Takes complete answers and a name for the scenario that is valid.
-/// `made_by` is a comment: what makes it again; empty: none.
+/// The text of the scenario, a TOML file. `answers` must be complete and `name` valid for a
+/// scenario. `made_by`: a comment that says how to make the file again; empty: none.
 std::string first_scenario(const FirstAnswers& answers, const std::string& name,
                            const std::string& made_by = "");
 
-/// Lets files that the answers name, which are relative to the working directory, be found from the
-/// folder of the scenario.
+/// Changes the names of files in the answers, which are relative to the working directory, so that
+/// they are found from the scenario's folder.
 void name_files_from(FirstAnswers& answers, const std::filesystem::path& folder);
 
 }  // namespace retrysim::scenario

@@ -12,14 +12,14 @@
 
 namespace retrysim::scenario {
 
-/// Client groups; each call of a service to another one is one, too.
+/// Most client groups; each call of a service to another one counts as a group.
 inline constexpr std::size_t kMaxGroups = 65'535;
-/// Instances of all services together.
+/// Most instances of all services together.
 inline constexpr std::size_t kMaxInstances = 65'535;
-/// Different answers of services, beside a few that are always there.
+/// Most different answers of services, beside a few that always exist.
 inline constexpr std::size_t kMaxAnswers = 65'000;
 
-/// What makes two answers the same.
+/// The members by which answers are told apart.
 inline auto identity_of(const ErrorAnswer& e, const std::optional<Duration>& retry_after) {
   const ErrorTraits& t = e.traits;
   return std::tuple(e.status, e.code, t.retry_safety, t.throttling, t.timeout, t.fault,

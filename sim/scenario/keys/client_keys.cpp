@@ -24,7 +24,7 @@ constexpr std::string_view kTrace = "arrivals.process = trace";
 constexpr std::string_view kOnOff = "arrivals.process = on-off";
 constexpr std::string_view kPoll = "arrivals.process = poll";
 
-/// A deadline of calls: what remains of that of the caller.
+/// Value of the deadline of a call that means: the time left until the caller's deadline.
 constexpr std::string_view kOfTheCaller = "caller";
 
 void store_attempt_timeout(const Slots& s, const Value& v) {
@@ -71,7 +71,7 @@ void store_call_priority(const Slots& s, const Value& v) {
   if (!v.is_else_word) s.to<ClientSpec>().priority = static_cast<std::uint8_t>(v.count);
 }
 
-// When a call is made, and what becomes of it.
+// Keys for when a call is made, and what its result means for the caller.
 constexpr KeyInfo kCallKeys[] = {
     key("service", text(), into<&ServiceName::name>, {},
         "The service called; if not given, the one that the call is named after."),
@@ -285,7 +285,7 @@ void store_consecutive(const Slots& s, const Value& v) {
   s.to<ClientSpec>().breaker.consecutive = v.is_else_word ? 0 : static_cast<std::uint32_t>(v.count);
 }
 
-// A window of time replaces one of calls.
+// A window of time replaces a window of calls.
 void store_breaker_window(const Slots& s, const Value& v) {
   s.to<ClientSpec>().breaker.window = v.duration;
   s.to<ClientSpec>().breaker.window_calls = 0;
@@ -567,12 +567,13 @@ constexpr std::string_view kReadsSuggestions = "retry.retry_after != ignore";
 
 constexpr Range kAmount{.min = 0, .max = 1e9};
 
-// From the environment, or the mode in which the SDK starts.
+// The mode from the environment, or else the mode in which the SDK starts.
 std::optional<EnvironmentSetting> mode_from(const EnvironmentQuery& query) {
   if (query.environment.mode) return query.environment.mode;
   const bool after_2026 =
       query.environment.new_retries_for(query.sdk) && release_offers(query.sdk, "2.1");
-  if (has_version(query.sdk) && !after_2026) return std::nullopt;  // the release says it
+  // The preset of the release says the mode.
+  if (has_version(query.sdk) && !after_2026) return std::nullopt;
   const auto mode = default_mode(query.sdk, after_2026);
   if (!mode) return std::nullopt;
   return EnvironmentSetting{std::string(*mode), ""};
@@ -671,7 +672,7 @@ void store_max_retries(const Slots& s, const Value& v) {
 void store_base(const Slots& s, const Value& v) {
   auto& rules = s.to<RetryRules>();
   rules.backoff.base = v.duration;
-  // Without a preset to keep, one base is all that a user of mode custom expects to give.
+  // In mode custom there is no preset to keep: one base is meant for all errors.
   if (rules.mode == RetryMode::kCustom) rules.backoff.throttle_base = v.duration;
 }
 
@@ -706,7 +707,7 @@ std::string capacity_of(const RetryRules& r, std::string_view else_word) {
   return r.quota.enabled ? std::to_string(r.quota.capacity) : render_text(else_word);
 }
 
-/// A part of the rules that is switched off by a word instead of the value.
+/// Access to a part of the rules that a word switches off in place of the value.
 template <auto kPart, auto kValue>
 constexpr Access into_switched = Access{
     [](const Slots& s, const Value& v) {
@@ -1040,7 +1041,7 @@ std::vector<KeyInfo> retry_keys() {
       {kAttemptKeys, kErrorClassKeys, kBackoffKeys, kQuotaKeys, kLimiterKeys, kBeyondKeys});
   for (KeyInfo& rule : rules) rule.role = KeyRole::kPresetRule;
   std::vector<KeyInfo> all = joined_keys({preset_keys(), rules});
-  // No retries is what every strategy is compared with: all other keys may stay where they are.
+  // A strategy is often compared with mode "none": all other retry keys may stay then.
   for (KeyInfo& key : all) {
     if (!key.when.empty()) key.idle_when = kNoRetries;
   }

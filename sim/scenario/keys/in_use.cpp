@@ -41,8 +41,8 @@ std::string KeyInUse::thing() const {
 
 namespace {
 
-/// Rules that say when and how to try again, which nobody asks who makes one attempt. A limiter and
-/// a client-side throttle hold up first attempts as well.
+/// Whether a key only says when and how to try again, so that clients with one attempt do not use
+/// it. A limiter and a client-side throttle hold up first attempts as well.
 bool concerns_retries_alone(const KeyInfo& key) {
   if (key.name == "unrepeatable") return true;
   return key.role == KeyRole::kPresetRule && !key.name.starts_with("retry.rate_limit.") &&
@@ -100,7 +100,7 @@ class KeysInUse {
   }
 
   bool client(const ClientSpec& c) const {
-    stop_point();  // they may be many
+    stop_point();  // there may be many clients
     const auto path = [&] { return path_of(c); };
     static const CallSpec kPlain{};
     const CallSpec* call = &kPlain;

@@ -18,25 +18,26 @@ namespace retrysim::scenario {
 
 inline constexpr Range kAtLeastOne{.min = 1};
 inline constexpr Range kPositiveShare{.min = 0, .max = 1, .above_min = true};
-// Thirty years: all sums of such times fit into 64 bits of nanoseconds.
+// Run lengths go up to thirty years: all sums of such times fit into 64 bits of nanoseconds.
 inline constexpr Range kRunLength{.min = 0, .max = kLongestDuration.in_seconds()};
 inline constexpr Range kPositiveRunLength{
     .min = 0, .max = kLongestDuration.in_seconds(), .above_min = true};
-// Enough for any study, and few enough to have the memory for them.
+// Limit for counts: enough for any study, and few enough to have the memory for them.
 inline constexpr Range kUpToBillion{.min = 1, .max = 1e9};
 inline constexpr Range kUpToMillion{.min = 1, .max = 1e6};
 
 constexpr ValueRules duration(Range range) {
   return {.kind = ValueKind::kDuration, .range = range, .words = {}, .else_word = {}, .unit = "s"};
 }
-/// The time of a request or a part of one.
+/// A duration that is the time of a request or a part of one.
 constexpr ValueRules request_time(Range range) {
   return duration(range).of(Quantity::kRequestTime);
 }
 constexpr ValueRules rules_of(ValueKind kind, Range range = {}) {
   return {.kind = kind, .range = range, .words = {}, .else_word = {}, .unit = {}};
 }
-// More than any scenario needs, and small enough that products of some such numbers stay finite.
+// Largest number accepted: more than any scenario needs, and small enough that products of some
+// such numbers stay finite.
 inline constexpr double kLargestNumber = 1e12;
 constexpr ValueRules number(Range range = {}) {
   if (range.min >= 0) range.max = std::min(range.max, kLargestNumber);
@@ -56,14 +57,15 @@ constexpr ValueRules count_distribution(Range range) {
   return rules_of(ValueKind::kCountDistribution, range);
 }
 constexpr ValueRules distributions() { return rules_of(ValueKind::kDistributionList).in("s"); }
-/// One of `words`; without them, one of those of the enumeration that the key is stored in.
+/// A key that takes one of `words`; if empty, one of the words of the enumeration that the key is
+/// stored in.
 constexpr ValueRules word(std::string_view words = {}) {
   ValueRules rules = rules_of(ValueKind::kWord);
   rules.words = words;
   return rules;
 }
 
-/// The words of an enumeration up to that for `last`.
+/// The words of an enumeration up to the one for `last`.
 template <HasWords Enum>
 constexpr std::string_view words_up_to(Enum last) {
   const std::string_view last_word = name(last);
@@ -71,8 +73,8 @@ constexpr std::string_view words_up_to(Enum last) {
   return kWords<Enum>.substr(0, static_cast<std::size_t>(end - kWords<Enum>.data()));
 }
 
-/// Stores a value as the type of the member asks. A word such as "none" or "unlimited" that is
-/// accepted instead means the longest time, the largest count, or the number zero.
+/// Stores a value in a member, according to the member's type. An accepted word such as "none" or
+/// "unlimited" means the longest time, the largest count, or the number zero.
 template <class T>
 void store_in(T& to, const Value& v) {
   if constexpr (std::is_same_v<T, Duration>) {
@@ -100,7 +102,7 @@ void store_in(T& to, const Value& v) {
   }
 }
 
-/// The reverse, as TOML.
+/// The value of a member as TOML: the reverse of `store_in`.
 template <class T>
 std::string toml_of(const T& value, std::string_view else_word) {
   if constexpr (std::is_same_v<T, Duration>) {
@@ -121,7 +123,7 @@ std::string toml_of(const T& value, std::string_view else_word) {
 template <class Struct, class T>
 Struct struct_of(T Struct::*);
 
-/// Whether a part of a scenario does anything at all.
+/// Whether a part of a scenario has any effect.
 template <class Part>
 bool is_on(const Part& part) {
   if constexpr (requires { part.in_use(); }) {
@@ -135,18 +137,19 @@ bool is_on(const Part& part) {
   }
 }
 
-/// Whether all parts on the way to a value do.
+/// Whether all parts on the way to a value have an effect (`is_on`).
 template <auto kFirst, auto... kRest, class Whole>
 bool parts_are_on(const Whole& whole) {
   if constexpr (sizeof...(kRest) == 0) {
-    return true;  // it is the value
+    return true;  // nothing is left but the value
   } else {
     const auto& part = whole.*kFirst;
     return is_on(part) && parts_are_on<kRest...>(part);
   }
 }
 
-/// Whether a value is that of an untouched struct, whose distributions are constant.
+/// Whether a value equals that of a struct that nobody has filled in, whose distributions are
+/// constant.
 template <class T>
 bool is_untouched(const T& value, const T& untouched) {
   if constexpr (std::is_same_v<T, Distribution>) {
@@ -158,15 +161,15 @@ bool is_untouched(const T& value, const T& untouched) {
   }
 }
 
-/// Structs that exist only while a scenario is read.
+/// Whether a struct exists only while a scenario is read.
 template <class Struct>
 inline constexpr bool kIsInput =
     std::is_same_v<Struct, ArrivalInputs> || std::is_same_v<Struct, PresetChoice> ||
     std::is_same_v<Struct, ServiceName> || std::is_same_v<Struct, ServiceNames> ||
     std::is_same_v<Struct, ErrorTexts>;
 
-/// Storing in the member at a path of member pointers, the first of which is that of a slot:
-/// into<&ServiceSpec::queue, &QueueSpec::capacity>. Rules of retries can also be read back.
+/// Access to the member at a path of member pointers, the first of which belongs to a slot's
+/// struct: into<&ServiceSpec::queue, &QueueSpec::capacity>. Retry rules can also be read back.
 template <auto kFirst, auto... kRest>
 inline constexpr Access into = [] {
   using Struct = decltype(struct_of(kFirst));
@@ -198,7 +201,7 @@ inline constexpr Access into = [] {
   return access;
 }();
 
-/// For keys that are read where they are needed, by name.
+/// Access for keys that are stored nowhere, but read by name where they are needed.
 inline constexpr Access kNowhere{.store = [](const Slots&, const Value&) {}};
 
 constexpr KeyInfo key(std::string_view name, ValueRules rules, Access access, KeyTraits traits,
@@ -214,19 +217,20 @@ std::span<const KeyInfo> phase_keys();
 std::span<const KeyInfo> slo_keys();
 std::span<const KeyInfo> uncertain_keys();
 std::vector<KeyInfo> service_keys();
-std::span<const KeyInfo> answer_keys();          ///< answers of a service that does not serve
+std::span<const KeyInfo> answer_keys();          ///< keys of answers given instead of service
 std::span<const KeyInfo> throttle_limit_keys();  ///< [service.X.throttle.operation.Y], .key.Y
 std::span<const KeyInfo> partition_keys();       ///< [service.X.concurrency.partitions.Y]
-std::span<const KeyInfo> instance_keys();        ///< those of a service that has several instances
-std::span<const KeyInfo> slowdown_keys();        ///< how its service times grow with the load
+std::span<const KeyInfo> instance_keys();        ///< keys of a service with several instances
+std::span<const KeyInfo> slowdown_keys();        ///< keys of how service times grow with the load
 std::vector<KeyInfo> fault_keys();
 std::vector<KeyInfo> client_keys();
-std::vector<KeyInfo> call_keys();  ///< of the client that a service is when it calls another one
+/// Keys of the client that a service is when it calls another one.
+std::vector<KeyInfo> call_keys();
 std::span<const KeyInfo> surge_keys();
 std::span<const KeyInfo> operation_keys();
 std::vector<KeyInfo> retry_keys();  ///< [client.X.retry], a part of the client's keys
 
-/// Several parts as one.
+/// Joins several parts of the table.
 std::vector<KeyInfo> joined_keys(std::initializer_list<std::span<const KeyInfo>> parts);
 
 }  // namespace retrysim::scenario

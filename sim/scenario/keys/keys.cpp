@@ -124,7 +124,7 @@ const NameTree* NameTree::find(std::string_view child) const {
 }
 
 const NameTree& name_tree() {
-  static const std::vector<std::string> patterns = [] {  // the tree keeps views of them
+  static const std::vector<std::string> patterns = [] {  // the tree keeps views of these texts
     std::vector<std::string> all;
     for (const KeyScope& scope : key_scopes()) {
       for (const KeyInfo& key : scope.keys) all.push_back(key_pattern(scope, key));
@@ -155,7 +155,7 @@ const KeyInfo* find_key(std::string_view path) {
 
 namespace {
 
-/// Whether `path` is one of these keys or tables, or below one of them.
+/// Whether `path` is one of the keys or tables `tops`, or below one of them.
 bool is_among(std::string_view path, std::span<const std::string_view> tops) {
   const std::string_view top = path.substr(0, path.find('.'));
   return std::find(tops.begin(), tops.end(), top) != tops.end();

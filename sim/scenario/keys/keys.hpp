@@ -31,9 +31,9 @@ struct Condition {
 
   explicit Condition(std::string_view text);
 
-  /// Whether it holds where the key has this value.
+  /// Whether the condition holds if the key has this value.
   bool holds_for(std::string_view value) const;
-  /// "a, b or c".
+  /// The words as text: "a, b or c".
   std::string words_as_text() const;
 };
 
@@ -51,18 +51,18 @@ struct ArrivalInputs {
   bool rate_is_wrong = false;  ///< a rate or profile is given, but could not be read
 };
 
-/// The retry preset as a client group names it.
+/// The choice of a retry preset, as a client group writes it.
 struct PresetChoice {
   std::string mode, revision, sdk, api = "default", defect = "none";
   bool from_environment = false;
 };
 
-/// The service that a fault, an operation or a call names.
+/// The name of the service that a fault, an operation or a call refers to.
 struct ServiceName {
   std::string name;
 };
 
-/// When a phase ends, if its end is written.
+/// The end of a phase; empty if it is not written.
 struct PhaseEnd {
   std::optional<Time> time;
 };
@@ -72,12 +72,13 @@ struct ErrorTexts {
   std::vector<std::string> on, not_on, bases;
 };
 
-/// The services that a client group calls.
+/// The names of the services that a client group calls.
 struct ServiceNames {
   std::vector<std::string> names;
 };
 
-/// The structs that the keys of one table fill in, at most one of each type. They must outlive it.
+/// The structs that the keys of one table fill in, at most one of each type. The structs must
+/// outlive it.
 template <bool kFilled>
 class SlotsOf {
   template <class Part>
@@ -89,12 +90,12 @@ class SlotsOf {
     ((std::get<Part*>(parts_) = parts), ...);
   }
 
-  /// The struct of a type; null if the table has none.
+  /// The struct of type `Part`; null if the table has none.
   template <class Part>
   To<Part> find() const {
     return std::get<To<Part>>(parts_);
   }
-  /// The struct of a type that the table has.
+  /// The struct of type `Part`, which the table must have.
   template <class Part>
   auto& to() const {
     assert(find<Part>() != nullptr);
@@ -119,41 +120,45 @@ using FilledSlots = SlotsOf<true>;
 /// What happens to a key when a scenario is read.
 enum class KeyRole : std::uint8_t {
   kPlain,
-  /// Names another table of its kind that this one starts from. Replaced by that table before any
-  /// other key is read.
+  /// The key names another table of its kind, from which this table starts. It is replaced by that
+  /// table before any other key is read.
   kBase,
-  /// Ends in ".*": any name that is an error answer, such as 429. Its values are stored one by one,
-  /// each with the name in `Value::text`.
+  /// The key ends in ".*", which stands for the name of any error answer, such as 429. Values are
+  /// stored one by one, each with the name in `Value::text`.
   kErrorAnswer,
-  /// Ends in ".*": any name. Its values are stored in the same way.
+  /// The key ends in ".*", which stands for any name. Values are stored as those of error answers.
   kNamed,
-  /// Takes part in the choice of the retry preset: while it is wrong, there is none.
+  /// The key takes part in the choice of the retry preset: while it is wrong, there is none.
   kPresetChoice,
-  /// A rule of the preset, which is chosen before the first of these is read.
+  /// The key is a rule of the preset, which is chosen before the first such key is read.
   kPresetRule,
-  /// Its effect on other keys is written out in a resolved scenario, which leaves it out.
+  /// A resolved scenario leaves the key out and writes its effect on other keys.
   kReplaced,
 };
 
 /// The setting of the environment that a key takes when it is not written.
 struct EnvironmentSource {
-  /// The setting; with an empty origin it is a default. Null: the environment has no such key.
+  /// Finds the setting; one with an empty origin is a default. Null: the key is not read from the
+  /// environment.
   std::optional<EnvironmentSetting> (*find)(const EnvironmentQuery& query) = nullptr;
-  std::string_view words = {};  ///< the only ones that SDKs know, "a|b"; empty: any
+  std::string_view words = {};  ///< the only words that SDKs know, "a|b"; empty: any
 };
 
 /// Further properties of a row. Conditions read "arrivals.process = poisson|constant",
 /// "throttle.rate != unlimited" or "retry.delays unset", about another key of the scope; empty:
 /// always.
 struct KeyTraits {
-  /// The default as text, without quotes. Without one a key is required, optional, or its preset's.
+  /// The default as text, without quotes. A key without a default is required, optional, or given
+  /// by the preset.
   std::optional<std::string_view> fallback = {};
-  std::string_view fallback_when = {};  ///< where that default holds; elsewhere there is none
+  /// Where `fallback` holds; elsewhere the key has no default.
+  std::string_view fallback_when = {};
   bool required = false;
   std::string_view when = {};  ///< where the key applies
-  /// Where a key that does not apply is only noted, not refused. Empty: nowhere.
+  /// Where a key that does not apply is only noted, not refused; empty: nowhere.
   std::string_view idle_when = {};
-  /// A table with another value of this key is a new thing: it inherits nothing through `like`.
+  /// Whether a table with another value of this key is a new thing, which inherits nothing through
+  /// `like`.
   bool decides = false;
   KeyRole role = KeyRole::kPlain;
   EnvironmentSource environment = {};
@@ -165,18 +170,19 @@ struct KeyTraits {
 /// How the value of a key gets into the struct that its table describes.
 struct Access {
   void (*store)(const Slots& slots, const Value& value) = nullptr;
-  /// The value that retry rules hold, as TOML; null for keys that are not rules. `else_word` is
-  /// that of the row.
+  /// Returns the value that retry rules hold, as TOML; null for keys that are not rules.
+  /// `else_word` comes from the row.
   std::string (*from_rules)(const RetryRules& rules, std::string_view else_word) = nullptr;
-  std::string_view words = {};  ///< those of the enumeration that is stored
+  std::string_view words = {};  ///< words of the stored enumeration
   /// Whether a finished scenario uses the key: the value differs from that of a struct that nobody
   /// has filled in, and the part of the scenario that it belongs to is switched on. Null for keys
-  /// that leave no value of their own in a scenario: names, and what becomes the value of others.
+  /// that leave no value of their own in a scenario, such as names and keys that become part of
+  /// another value.
   bool (*in_use)(const FilledSlots& slots) = nullptr;
-  /// The index of the word in force, if an enumeration is stored.
+  /// Returns the index of the word that is set; null if no enumeration is stored.
   std::size_t (*word)(const FilledSlots& slots) = nullptr;
 
-  /// This access, but in use where `other` is, or where `test` says so.
+  /// This access, in use where `other` is in use, or where `test` returns true.
   constexpr Access used_as(const Access& other) const {
     Access access = used_if(other.in_use);
     access.word = other.word;
@@ -191,19 +197,19 @@ struct Access {
 
 /// One key. Texts are views of literals.
 struct KeyInfo : KeyTraits {
-  std::string_view name;  ///< within its scope: "queue.capacity"
+  std::string_view name;  ///< the key's name within its scope: "queue.capacity"
   ValueRules rules;
   Access access;
-  std::string_view meaning;  ///< one sentence
+  std::string_view meaning;  ///< the meaning in one sentence
 
-  /// The default as TOML; nothing if the key has none of its own.
+  /// The default as TOML; empty if the key has none of its own.
   std::optional<std::string> default_toml() const;
 };
 
 /// The keys below one path pattern, in which `*` is any name.
 struct KeyScope {
   std::string_view pattern;  ///< "client.*"; empty: the top level
-  std::string_view noun;     ///< what such a table is, for messages: "client"
+  std::string_view noun;     ///< word for such a table in messages: "client"
   std::span<const KeyInfo> keys;
 };
 
@@ -213,16 +219,16 @@ const KeyScope& key_scope(std::string_view pattern);
 /// The full pattern of a key: "client.*.retry.mode".
 std::string key_pattern(const KeyScope& scope, const KeyInfo& key);
 
-/// Every name that the table knows, as a tree.
+/// All names in the table of keys, as a tree.
 struct NameTree {
-  std::string_view name;  ///< "*": any name
+  std::string_view name;  ///< the name; "*" stands for any
   const KeyInfo* key = nullptr;
   std::vector<NameTree> children;
 
-  const NameTree* find(std::string_view child) const;  ///< falls back to "*"
-  /// Whether it stands for the name of a service, client, fault, surge or expectation.
+  const NameTree* find(std::string_view child) const;  ///< the child of that name, or else "*"
+  /// Whether this is the name that a user gives to a service, client, fault, surge or expectation.
   bool is_entity() const { return name == "*" && key == nullptr; }
-  /// Whether what is below it is named by the paths of keys, in quotes.
+  /// Whether the names below this one are paths of keys, in quotes.
   bool holds_paths() const { return name == "uncertain"; }
 };
 const NameTree& name_tree();
@@ -231,18 +237,19 @@ const NameTree& name_tree();
 /// descriptions, expectations, phases and SLOs only say what is shown and judged.
 bool changes_a_run(std::string_view path);
 
-/// As above, but without seed, replications and precision: how often and how exactly the system is
-/// simulated.
+/// As `changes_a_run`, but false for seed, replications and precision, which say only how often and
+/// how exactly the system is simulated.
 bool describes_system(std::string_view path);
 
 /// The key that a dotted path names; null if it names a table or a part of a value, or is unknown.
 const KeyInfo* find_key(std::string_view path);
 
-/// An error answer as named in `errors`: "429", "503:SlowDown", "400:Busy+retryable".
+/// Parses an error answer as named in `errors`: "429", "503:SlowDown", "400:Busy+retryable"; empty
+/// if it is none.
 std::optional<ErrorAnswer> parse_error_answer(std::string_view name);
 
-/// Whether a part of a path may name a service, client, fault, surge or expectation. One that
-/// begins with a dash would be a formula in spreadsheets that open the result files.
+/// Whether a part of a path may name a service, client, fault, surge or expectation. A leading dash
+/// is refused: such a name would be a formula in spreadsheets that open the result files.
 inline bool is_entity_name(std::string_view name) {
   return is_bare_name(name) && !name.starts_with('-');
 }

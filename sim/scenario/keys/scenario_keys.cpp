@@ -110,9 +110,9 @@ std::span<const KeyInfo> expectation_keys() { return kExpectationKeys; }
 
 namespace {
 
-// Fewer replications tell too little of their own spread to stop by it.
+// Fewest replications for stopping by precision; fewer tell too little of their own spread.
 constexpr int kMinForPrecision = 10;
-// Twenty batches of five.
+// Twenty batches of five bins.
 constexpr std::int64_t kMinBinsForWarmup = 100;
 
 std::vector<std::string> names_in(std::string_view list) {

@@ -21,19 +21,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What `is_entity_name` accepts.
+// Pattern of the names that `is_entity_name` accepts.
 constexpr std::string_view kEntityPattern = "^[A-Za-z0-9_][A-Za-z0-9_-]*$";
 
-// The path of a key.
+// Pattern of how the path of a key begins.
 constexpr std::string_view kPathPattern = "^[a-z_]+[.]";
 
-// How the names of error answers begin: "429", "503:SlowDown".
+// Pattern of how the names of error answers begin: "429", "503:SlowDown".
 constexpr std::string_view kErrorAnswerPattern = "^[0-9]{3}(:|$)";
 
-// What `percentile_share` accepts, and a little more.
+// Pattern of what `percentile_share` accepts, and a little more.
 constexpr std::string_view kPercentilePattern = "^p[0-9]+(\\.[0-9]+)?$";
 
-// What `parse_duration` accepts, but for the longest one.
+// Pattern of what `parse_duration` accepts, without its upper limit.
 constexpr std::string_view kDurationPattern =
     "^([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)? ?(ns|us|ms|s|min|h)$";
 
@@ -50,7 +50,7 @@ Json list_schema(Json item) {
   return {{"type", "array"}, {"items", std::move(item)}, {"minItems", 1}};
 }
 
-// 1 as 1, not as 1.0.
+// A limit as JSON: a whole number as 1, not as 1.0.
 Json limit_of_range(double limit) {
   constexpr double kMaxWhole = 1e15;
   const bool is_whole = limit == std::trunc(limit) && std::abs(limit) < kMaxWhole;
@@ -96,7 +96,7 @@ Json distribution_table(const DistributionForm& form) {
           {"additionalProperties", false}};
 }
 
-// { p50 = "30ms", p99 = "400ms" }: at least one percentile.
+// Schema of { p50 = "30ms", p99 = "400ms" }: at least one percentile.
 Json percentile_table() {
   Json members = duration_schema(kNotNegative);
   members["description"] = "A percentile: p50, p99, p999 (99.9 %).";
@@ -110,7 +110,7 @@ Json percentile_table() {
           {"additionalProperties", false}};
 }
 
-// { buckets = "metrics.txt" }
+// Schema of { buckets = "metrics.txt" }.
 Json bucket_table() {
   Json properties = {{"mean", duration_schema(kNotNegative)}};
   for (const std::string_view name : {"buckets", "series", "before"}) {
@@ -164,7 +164,7 @@ Json kind_schema(const ValueRules& rules) {
   return {};
 }
 
-// "retry.mode = standard|adaptive" in words.
+// A condition in words, from "retry.mode = standard|adaptive".
 std::string condition_text(std::string_view condition) {
   const Condition parts(condition);
   return parts.words.empty()
@@ -213,7 +213,7 @@ Json key_schema(const KeyInfo& key) {
   return schema;
 }
 
-// A table, with everything that may stand in it.
+// Schema of a table, with everything that may stand in it.
 Json table_schema(const NameTree& tree) {
   Json schema = {{"type", "object"}};
   for (const NameTree& child : tree.children) {

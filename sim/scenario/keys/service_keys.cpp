@@ -36,7 +36,7 @@ bool is_answer(const RandomError& error, int status, std::string_view code) {
 constexpr char kInternal[] = "InternalError", kUnavailable[] = "ServiceUnavailable",
                kThrottled[] = "ThrottlingException", kInvalid[] = "ValidationException";
 
-/// Storing the probability of an answer.
+/// Access that stores the probability of a certain answer.
 template <int kStatus, auto& kCode>
 constexpr Access kErrorAnswer = Access{[](const Slots& s, const Value& v) {
                                   add_error(s, {kStatus, kCode}, v.number);
@@ -49,7 +49,7 @@ void store_named_error(const Slots& s, const Value& v) {
   add_error(s, *parse_error_answer(v.text), v.number);
 }
 
-/// Whether a service has an error that has no key of its own.
+/// Whether a service has a random error without a key of its own.
 bool has_named_error(const FilledSlots& s) {
   return std::ranges::any_of(s.to<std::vector<RandomError>>(), [](const RandomError& e) {
     return !is_answer(e, 500, kInternal) && !is_answer(e, 503, kUnavailable) &&
@@ -436,7 +436,7 @@ constexpr KeyInfo kFaultErrorPointKey[] = {
         "queue."),
 };
 
-// Random answers of a service, and those that a fault adds.
+// Keys of the random answers of a service, and of those that a fault adds.
 constexpr std::string_view kErrors = "random errors";
 constexpr KeyInfo kErrorKeys[] = {
     key("errors.internal", number(kShare), kErrorAnswer<500, kInternal>,

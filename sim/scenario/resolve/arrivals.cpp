@@ -1,4 +1,4 @@
-// From arrival keys and CSV files to rate functions and request times.
+// Turns arrival keys and CSV files into rate functions and request times.
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/resolve/clients.hpp"
@@ -66,7 +66,7 @@ class Arrivals {
     } else if (total) {
       spec_.rate = total->number / client_.count;
     } else if (inputs_.profile) {
-      // The factor of the profile then is the rate of the group.
+      // The factor of the profile is then the rate of the whole group.
       spec_.rate = 1.0 / client_.count;
     } else if (!inputs_.rate_is_wrong) {
       problems_.add(place_, path_ +
@@ -90,7 +90,7 @@ class Arrivals {
   }
 
   void resolve_trace() {
-    if (!inputs_.file) return;  // missing, or wrong: reported
+    if (!inputs_.file) return;  // a missing or wrong file has been reported
     const CsvFile* file = files_.open(inputs_.file->text, inputs_.file->place);
     if (file == nullptr) return;
     if (is_monitoring_export(*file)) {
@@ -129,7 +129,7 @@ class Arrivals {
       profile.times.push_back(time_at(offset_s / speed_up));
       profile.rates.push_back(rows.counts[i] / bucket_s * inputs_.scale.number);
     }
-    // The last count is that of a whole bucket; nothing is known about the time after it.
+    // The last count covers a whole bucket; after it, nothing is known.
     const double end_s = static_cast<double>(rows.offsets_ns.back()) / 1e9 + bucket_s;
     profile.times.push_back(time_at(end_s / speed_up));
     profile.rates.push_back(0);

@@ -34,7 +34,8 @@ namespace retrysim::scenario {
 
 namespace {
 
-// Each call of a service to another one is a client group, too. False if they are too many.
+// Reports too many client groups, and returns false then. Each call of a service to another one
+// counts as a group.
 bool check_count(Tables& t) {
   const Node* clients = t.of_kind("client");
   std::size_t count = clients == nullptr ? 0 : clients->members.size();
@@ -74,7 +75,7 @@ constexpr std::string_view kExpectedErrors =
     "unavailable, throttled, timeout, connection, no-connection, bulkhead-full, not-permitted or "
     "any";
 
-// The errors that a key lists.
+// Reads the errors that a key lists; reports those that cannot be read.
 std::vector<ErrorPattern> read_errors(Tables& t, const KeyResolution& keys, std::string_view key,
                                       const std::vector<std::string>& texts) {
   std::vector<ErrorPattern> patterns;
@@ -141,7 +142,8 @@ void resolve_operations(Tables& t, const Member& client, ClientSpec& spec) {
   });
 }
 
-// False if one of them does not exist.
+// Finds the services that a group names, and puts them into `spec`. False if one of them does not
+// exist.
 bool find_services(Tables& t, const KeyResolution& keys, const std::vector<std::string>& names,
                    ClientSpec& spec) {
   bool found = !names.empty();
@@ -158,7 +160,7 @@ bool find_services(Tables& t, const KeyResolution& keys, const std::vector<std::
   return found;
 }
 
-// A read before a retry is a message of its own, for which two other rules have no place.
+// Refuses rules that do not fit to a read before each retry, which is a message of its own.
 void check_reconciliation(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
   if (!spec.side_effects.reconciles) return;
   const std::vector<ServiceSpec>& services = t.loaded.scenario.services;
@@ -176,7 +178,7 @@ void check_reconciliation(Tables& t, const KeyResolution& keys, const ClientSpec
                      "the result of the previous attempt; expected one of them");
 }
 
-// A table that names no library's breaker describes one of its own.
+// Makes a breaker table that names no library's breaker describe one of its own.
 void set_default_breaker(KeyResolution& keys, const Member& member) {
   const Member* breaker = member.value.find("breaker");
   const bool is_written =
@@ -233,7 +235,7 @@ void check_breaker(Tables& t, const KeyResolution& keys, const ClientSpec& spec)
         ": a refused call would be retried at once, and refused again, for ever; expected "
         "a backoff, a max_attempts, or breaker.retry_refused = false");
   }
-  constexpr double kMaxRemembered = 1e8;  // of all breakers of a group
+  constexpr double kMaxRemembered = 1e8;  // values remembered by all breakers of a group
   const double each = b.window_calls > 0 ? b.window_calls : b.slices;
   const double breakers = b.scope == BreakerScope::kGroup ? 1 : spec.count;
   if (each * breakers > kMaxRemembered) {
@@ -287,14 +289,14 @@ void resolve_client(Tables& t, const Member& member, const Node& siblings) {
   t.loaded.scenario.clients.push_back(std::move(spec));
 }
 
-// The keys of the calls of a service, among all keys.
+// The range that the keys of a service's calls have among all keys.
 struct KeysOfCalls {
-  std::string prefix;  // of all keys of the service
+  std::string prefix;  // how all keys of the service begin
   std::size_t first = 0, last = 0;
 };
 
-// Puts them behind the other keys of their service, to be written in one table. They are the last
-// ones, and the services come in the same order as before.
+// Moves the keys of calls behind the other keys of their service, to be written in one table. The
+// keys of calls are the last ones, and the services come in the same order as before.
 void move_to_services(Tables& t, const std::vector<KeysOfCalls>& calls) {
   if (calls.empty()) return;
   std::vector<ResolvedKey>& keys = t.loaded.keys;
@@ -331,7 +333,8 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
   ServiceName named;
   PresetChoice preset;
   ErrorTexts errors;
-  spec.count = t.loaded.scenario.services[caller].instances.count;  // each is a client of its own
+  // Each instance is a client of its own.
+  spec.count = t.loaded.scenario.services[caller].instances.count;
   const Slots slots(&spec, &spec.retry, &preset, &call, &named, &errors);
   const std::string path = "service." + service.name + ".calls." + member.name;
   KeyResolution keys = t.keys_of("service.*.calls.*", path, member, siblings, slots);
@@ -364,13 +367,13 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
   t.loaded.scenario.clients.push_back(std::move(spec));
 }
 
-// Where a key of a call is written; the call's place if it is not.
+// Where a key of a call is written; the call's place if the key is not written.
 Place place_of(const Member& call, std::string_view key) {
   const Member* written = call.value.find(key);
   return written == nullptr ? call.place : written->place;
 }
 
-// The calls of one service, against each other. Those with other mistakes are not among them.
+// Checks the calls of one service against each other; calls with other mistakes are left out.
 class CallChecks {
  public:
   CallChecks(Tables& t, const Member& service, std::size_t first) : t_(t), service_(service) {
@@ -449,7 +452,7 @@ class CallChecks {
       return;
     }
     const Call* target = call_named(c.spec->fallback);
-    if (target == nullptr) return;  // it has mistakes of its own
+    if (target == nullptr) return;  // the fallback's own mistakes are reported elsewhere
     for (const std::string_view key : {"one_of", "stage"}) {
       if (target->member->value.find(key) == nullptr) continue;
       add(*target, key,
@@ -529,7 +532,7 @@ void resolve_calls(Tables& t, const Member& service, std::vector<KeysOfCalls>& m
   moved.push_back({"service." + service.name + ".", known, t.loaded.keys.size()});
 }
 
-// Calls that are made for certain operations only: some request at the caller must have them.
+// Reports operations of calls that no request at the caller has.
 void check_operations_of_calls(Tables& t) {
   const Scenario& s = t.loaded.scenario;
   const bool some =
@@ -605,7 +608,7 @@ void note_late_herd(Tables& t, const std::string& path, const ArrivalSpec& arriv
 
 void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
   const ThrottleRules& throttle = spec.retry.throttle;
-  constexpr double kMaxRemembered = 1e8;  // calls, of all clients together: 0.8 GB
+  constexpr double kMaxRemembered = 1e8;  // calls remembered by all clients together: 0.8 GB
   if (throttle.enabled && double{1} * throttle.window_calls * spec.count > kMaxRemembered) {
     t.problems.add(keys.place_of("retry.client_throttle.window_calls"),
                    keys.path() + ".retry.client_throttle.window_calls times count is more than " +
@@ -631,7 +634,7 @@ void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
                      "; expected at most that");
 }
 
-// A request whose message is lost ends by a timeout or a deadline, or never.
+// Reports groups whose requests never end if a message is lost, for want of a timeout or deadline.
 void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Member& member,
                                 const ClientSpec& spec) {
   if (!keys.has("attempt_timeout") || !keys.has("deadline")) return;
@@ -753,7 +756,7 @@ void check_retryers(Tables& t) {
 
 namespace {
 
-// Which groups stop waiting for each of their requests in the end, and which for none.
+// For each group: whether every request eventually times out, and whether none ever does.
 struct Patience {
   std::vector<bool> ends, never_ends;
 };
@@ -765,7 +768,7 @@ Patience patience_of_groups(const Scenario& s) {
     p.ends.push_back(ends);
     p.never_ends.push_back(!ends && !c.timeouts.deadline_of_caller);
   }
-  // From the outside in: what ends at the caller ends at those that it calls.
+  // Callers come before the services that they call, because they pass their deadlines on.
   for (const std::size_t service : flow::callers_first(s)) {
     bool all = true, none = true;
     for (std::size_t g = 0; g < s.clients.size(); ++g) {
@@ -820,8 +823,8 @@ void check_calls(Tables& t) {
 
 namespace {
 
-// Whether it matters at a service for which keys attempts ask: a throttle or a cache goes by them,
-// or they are passed on to where it does.
+// Whether keys of attempts matter at each service: its throttle or cache goes by them, or it passes
+// them on to a service where they matter.
 std::vector<bool> where_keys_matter(const Scenario& s) {
   std::vector<bool> matter(s.services.size());
   const std::vector<std::size_t> order = flow::callers_first(s);
@@ -859,7 +862,8 @@ void note_idle_keys(Tables& t) {
   const Scenario& s = t.loaded.scenario;
   note_cache_of_one_answer(t);
   const std::vector<bool> matter = where_keys_matter(s);
-  std::vector<bool> sees_others(s.clients.size());  // the keys of its callers
+  // Groups whose requests have the keys of their callers.
+  std::vector<bool> sees_others(s.clients.size());
   for (const CallSpec& call : s.calls) {
     if (call.callers_key && call.client < s.clients.size()) sees_others[call.client] = true;
   }
@@ -868,7 +872,7 @@ void note_idle_keys(Tables& t) {
     bool by_key = (c.retry.quota.enabled && c.retry.quota.scope == RetryScope::kKey) ||
                   (c.retry.rate_limit.enabled && c.retry.rate_limit.scope == RetryScope::kKey);
     for (const std::size_t i : called_services(c)) {
-      by_key = by_key || (i < matter.size() && matter[i]);  // there may be no service
+      by_key = by_key || (i < matter.size() && matter[i]);  // the service may not exist
     }
     if (sees_others[g]) continue;
     if (by_key && c.keys.count == 1) {
@@ -885,7 +889,8 @@ void note_idle_keys(Tables& t) {
 
 namespace {
 
-// The SDK that is named, also where mode "none" lets it have no effect, or the usual one.
+// The SDK of a client group: the one that is written, even if mode "none" ignores it, or else the
+// default.
 std::string sdk_of(const KeyResolution& keys) {
   const Node* sdk = keys.find("retry.sdk");
   if (sdk != nullptr && sdk->is_text()) return sdk->text;
@@ -898,7 +903,8 @@ std::string known_sdks() {
   return joined(known);
 }
 
-// The resolved scenario says the number, so that it stays what it is.
+// Writes the value of an SDK's default into the resolved scenario, so that it does not change with
+// later defaults.
 void write_out(Tables& t, const std::string& path, const std::string& toml, std::string_view sdk) {
   const auto at = std::find_if(t.loaded.keys.rbegin(), t.loaded.keys.rend(),
                                [&](const ResolvedKey& k) { return k.path == path; });
@@ -914,7 +920,7 @@ std::string toml_of_time(Duration time) {
 
 }  // namespace
 
-// Who takes the SDK's pool takes its patience, too.
+// With max_connections = "sdk", connection_wait defaults to "sdk" as well.
 void follow_pool_of_sdk(KeyResolution& keys) {
   const Node* pool = keys.find("max_connections");
   if (pool == nullptr || !pool->is_text() || pool->text != kAsTheSdk) return;
@@ -967,7 +973,7 @@ void apply_client_defaults(Tables& t, KeyResolution& keys, ClientSpec& spec) {
 
 namespace {
 
-// "standard 2.0 botocore"; of an API with numbers of its own that too.
+// The preset's name: "standard 2.0 botocore", with the API if it has numbers of its own.
 std::string name_of(const Preset& preset) {
   std::string name;
   for (const std::string_view word : {preset.mode, preset.revision, preset.sdk}) {
@@ -979,7 +985,8 @@ std::string name_of(const Preset& preset) {
   return name;
 }
 
-// Where the SDK's predecessor has what was asked for.
+// A hint that the SDK's predecessor has the legacy mode that was asked for; empty if it does not
+// apply.
 std::string legacy_hint(const PresetChoice& choice) {
   const std::string_view before = predecessor(choice.sdk);
   if (before.empty() || choice.mode != "legacy") return "";
@@ -1001,7 +1008,7 @@ void PresetResolution::choose() {
   if (preset_ == nullptr) return report_no_preset();
   name_ = name_of(*preset_);
   slots_.to<RetryRules>() = rules_of_release(*preset_, choice.sdk);
-  // Also a service without numbers of its own may have error codes of its own.
+  // An API without numbers of its own may still have its own error codes.
   slots_.to<RetryRules>().api = choice.api;
   check_api();
   if (choice.defect != "none") apply_defect();
@@ -1079,13 +1086,14 @@ Place PresetResolution::environment_place() const {
   return keys_.place_of("retry.from_environment");
 }
 
-// An API without numbers or error codes of its own is fine, but not a misspelt one.
+// Reports an API name that looks misspelt; an API without numbers or error codes of its own is
+// fine.
 void PresetResolution::check_api() {
   const std::string& api = slots_.to<PresetChoice>().api;
   const auto known = known_apis();
   const std::string path = keys_.full_path("retry.api");
   if (std::find(known.begin(), known.end(), api) != known.end()) {
-    // Such an SDK calls the API as any other, which is no mistake, but may not be what was meant.
+    // The SDK treats the API like any other, which is no mistake, but may not be what was meant.
     const std::string others = preset_->api == api ? "" : presets_for(api);
     if (!others.empty()) {
       notes_.push_back(path + " = " + in_quotes(api) + ": " + name_ +

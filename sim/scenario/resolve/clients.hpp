@@ -18,29 +18,31 @@ namespace retrysim::scenario {
 
 // --- Checks --------------------------------------------------------------------------------------
 
-/// Each reports what is wrong with a group, or notes what has no effect.
+/// These functions report what is wrong with a group, or note what has no effect.
 void note_late_herd(Tables& t, const std::string& path, const ArrivalSpec& arrivals);
 void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Member& member,
                                 const ClientSpec& spec);
 void note_idle_priority(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 void note_idle_content(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
-/// The price of an attempt must not depend on which of a group's services it goes to.
+/// Reports a price of attempts that depends on which of a group's services they go to.
 void check_prices(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
 
-/// For all groups together: the rules of groups that name the same retryer, and the memory of
-/// states that are kept apart.
+/// Checks all groups together: groups that name the same retryer have the same rules, and states
+/// that are kept apart fit into memory.
 void check_retryers(Tables& t);
-/// Calls whose deadline is that of their caller, or of which only some are retried.
+/// Checks calls whose deadline is that of their caller, and calls of which only some are retried.
 void check_calls(Tables& t);
-/// Keys and operations that nothing is kept apart by, and the reverse.
+/// Notes keys and operations that nothing is kept apart by, and states kept apart by keys that do
+/// not exist.
 void note_idle_keys(Tables& t);
 
 // --- The SDK's own defaults ----------------------------------------------------------------------
 
 /// Puts the SDK's own defaults where a group, or a service that calls another one, asks for them.
 void apply_client_defaults(Tables& t, KeyResolution& keys, ClientSpec& spec);
-/// The same for keys that are not written, before they are resolved.
+/// Lets defaults of keys that are not written follow the SDK's pool; to be called before keys are
+/// resolved.
 void follow_pool_of_sdk(KeyResolution& keys);
 
 // --- Arrivals ------------------------------------------------------------------------------------
@@ -51,8 +53,9 @@ struct Withdrawn {
   std::string reason;
 };
 
-/// Completes `client.arrivals`, whose other members are filled in. `path` is "client.web" and
-/// `place` where that is written. Gaps in traces are told in `notes`.
+/// Completes `client.arrivals`, whose other members are already filled in, and returns the keys
+/// that do not apply. `path` is "client.web" and `place` where it is written. Gaps in traces are
+/// added to `notes`.
 std::vector<Withdrawn> resolve_arrivals(const ArrivalInputs& inputs, const std::string& path,
                                         Place place, ClientSpec& client, CsvFiles& files,
                                         std::vector<std::string>& notes);

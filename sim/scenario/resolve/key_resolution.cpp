@@ -16,10 +16,10 @@
 namespace retrysim::scenario {
 namespace {
 
-// Stands for the value of a key that could not be read: what depends on it is not judged.
+// Stands for the value of a key that could not be read: conditions on it are not judged.
 constexpr std::string_view kUnknown("\0", 1);
 
-// Defaults are read once, not for each of thousands of client groups.
+// The default of a key, read once, not for each of thousands of client groups.
 const Node& parsed_default(const std::string& toml) {
   thread_local std::unordered_map<std::string, Node> cache;
   const auto [at, added] = cache.try_emplace(toml);
@@ -27,7 +27,8 @@ const Node& parsed_default(const std::string& toml) {
   return at->second;
 }
 
-// What a preset says, written once, not for each of thousands of client groups.
+// The value that a preset gives to a rule, written once, not for each of thousands of client
+// groups.
 const std::string& rule_of(const Preset& preset, const KeyInfo& key) {
   thread_local std::map<std::pair<const Preset*, const KeyInfo*>, std::string> cache;
   const auto [at, added] = cache.try_emplace({&preset, &key});
@@ -50,12 +51,13 @@ KeyResolution::KeyResolution(const KeyScope& scope, std::string path, const Node
       loaded_(loaded) {}
 
 void KeyResolution::resolve() {
-  stop_point();  // once for each table: there may be many
+  stop_point();  // once a table, of which there may be many
   if (slots_.find<PresetChoice>() != nullptr) {
     preset_.emplace(*this, slots_, files_.problems(), loaded_.notes);
   }
   for (const KeyInfo& key : scope_.keys) {
-    if (key.role == KeyRole::kPresetRule) preset_->choose();  // it changes what that says
+    // The rules of the preset depend on earlier keys.
+    if (key.role == KeyRole::kPresetRule) preset_->choose();
     resolve_key(key);
   }
 }
@@ -113,7 +115,8 @@ void KeyResolution::resolve_absent(const KeyInfo& key) {
   }
 }
 
-// A rule that is not written is the preset's, or what other keys and a defect have made of it.
+// Resolves a rule that is not written: the preset's value, or what other keys and a defect have
+// made of it.
 void KeyResolution::resolve_rule(const KeyInfo& key) {
   const Preset* preset = preset_->preset();
   if (preset == nullptr) {
@@ -129,7 +132,8 @@ void KeyResolution::resolve_rule(const KeyInfo& key) {
   }
 }
 
-// Whether the environment, or the SDK's own default, gives the key a value.
+// Takes a key's value from the environment, or from the SDK's own default; false if neither has
+// one.
 bool KeyResolution::resolve_from_environment(const KeyInfo& key) {
   if (key.environment.find == nullptr) return false;
   const auto setting = preset_->from_environment(key);
@@ -142,7 +146,7 @@ bool KeyResolution::resolve_from_environment(const KeyInfo& key) {
   return true;
 }
 
-// Settings of the environment are read as SDKs do: a word that they know, a decimal number.
+// Reads a setting of the environment as SDKs do: a word that they know, or a decimal number.
 void KeyResolution::resolve_setting(const KeyInfo& key, const EnvironmentSetting& setting) {
   const Place place = preset_->environment_place();
   const auto words = split_words(key.environment.words);
@@ -180,7 +184,7 @@ void KeyResolution::resolve_error_answers(const KeyInfo& key) {
   const std::string_view table = key.name.substr(0, key.name.rfind('.'));
   const Node* answers = find(table);
   if (answers == nullptr || !answers->is_table()) return;
-  std::vector<std::string_view> own;  // answers that have rows of their own
+  std::vector<std::string_view> own;  // answers that have rows of their own in the table of keys
   for (const KeyInfo& k : scope_.keys) {
     if (&k != &key && k.name.starts_with(table)) own.push_back(k.name.substr(table.size() + 1));
   }
@@ -218,12 +222,12 @@ void KeyResolution::read_named(const KeyInfo& key, const std::string& path, cons
 void KeyResolution::report_missing(const KeyInfo& key) {
   if (!report_missing_) return;
   Place place = place_;
-  const Node* table = &table_;  // the innermost table on the way that exists
+  const Node* table = &table_;  // the innermost existing table on the way
   std::string_view rest = key.name;
   for (std::size_t dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
     const Member* member = table->find(rest.substr(0, dot));
     if (member == nullptr) break;
-    if (!member->value.is_table()) return;  // reported as such
+    if (!member->value.is_table()) return;  // this mistake is reported elsewhere
     place = member->place;
     table = &member->value;
     rest.remove_prefix(dot + 1);
@@ -346,7 +350,8 @@ void KeyResolution::record_given(const std::string& path, std::string toml, cons
   if (is_edit(file)) {
     record(path, std::move(toml), Origin::kSet, "--" + std::string(part_of_edit(file)));
   } else {
-    // Without folders, so that the resolved scenario does not depend on where its file lay.
+    // Files are named without folders, so that the resolved scenario does not depend on where the
+    // file lay.
     record(path, std::move(toml), Origin::kScenario,
            std::filesystem::path(file).filename().string() + ":" + std::to_string(node.place.line));
   }

@@ -20,32 +20,32 @@ namespace retrysim::scenario {
 
 class KeyResolution {
  public:
-  /// `path` is that of the table ("client.web", or empty), `place` where it is written. Resolved
-  /// keys go to `keys`.
+  /// `path` is the table's path ("client.web", or empty), `place` where it is written. Resolved
+  /// keys are added to `loaded`.
   KeyResolution(const KeyScope& scope, std::string path, const Node& table, Place place,
                 Slots slots, CsvFiles& files, LoadedScenario& loaded);
 
-  /// A default that depends on the rest of the scenario, as TOML text.
+  /// Sets a default that depends on the rest of the scenario, as TOML text.
   void set_default(std::string_view key, std::string toml) { defaults_[key] = std::move(toml); }
-  /// The message that replaces the usual one when `key` is missing.
+  /// Sets the message that replaces the usual one when `key` is missing.
   void set_missing_message(std::string_view key, std::string message) {
     missing_messages_[key] = std::move(message);
   }
-  /// The table may be there by mistake: messages about missing keys begin with this ("there is no
-  /// client ...").
+  /// Says that the table may exist by mistake: messages about missing keys then begin with `doubt`
+  /// ("there is no client ...").
   void set_doubt(std::string doubt) { doubt_ = std::move(doubt); }
-  /// Missing keys are not reported: an error elsewhere is why they are missing.
+  /// Makes missing keys go unreported: an error elsewhere is why they are missing.
   void expect_missing_keys() { report_missing_ = false; }
 
   void resolve();
 
-  /// After `resolve`: takes a key back that does not apply after all; an error if the user gave it
-  /// another value than its default.
+  /// Takes back a key that does not apply after all; an error if the user gave it another value
+  /// than its default. To be called after `resolve`.
   void withdraw(std::string_view key, const std::string& reason);
 
   /// The written value of a key; null if there is none.
   const Node* find(std::string_view key) const;
-  /// Where a key's value is written; the table's place if it is not.
+  /// Where a key's value is written; the table's place if it is not written.
   Place place_of(std::string_view key) const;
   /// Whether the key has a value, given or default, that could be read.
   bool has(std::string_view key) const;
@@ -89,8 +89,8 @@ class KeyResolution {
   std::map<std::string_view, std::string> missing_messages_;
   std::string doubt_;
   bool report_missing_ = true;
-  std::optional<PresetResolution> preset_;  // of client groups, and of services that call others
-  // The value of each key as text, by name; the mark of the unknown if it could not be read.
+  std::optional<PresetResolution> preset_;  // for client groups, and services that call others
+  // The value of each key as text, by name; `kUnknown` if it could not be read.
   std::unordered_map<std::string_view, std::string> texts_;
 };
 

@@ -19,32 +19,32 @@ class KeyResolution;
 
 class PresetResolution {
  public:
-  /// `keys` are those of the table that is being resolved.
+  /// `keys` belong to the table that is being resolved.
   PresetResolution(const KeyResolution& keys, const Slots& slots, Problems& problems,
                    std::vector<std::string>& notes)
       : keys_(keys), slots_(slots), problems_(problems), notes_(notes) {}
 
-  /// Puts the rules of the preset that has been asked for into their slot; does so once.
+  /// Puts the rules of the chosen preset into their slot, once.
   void choose();
-  /// Null before that, and if there is no such preset.
+  /// The chosen preset; null before `choose`, and if it does not exist.
   const Preset* preset() const { return preset_; }
-  /// "standard 2.0 botocore".
+  /// The preset's name: "standard 2.0 botocore".
   const std::string& name() const { return name_; }
-  /// "release botocore@1.29.27" or "defect NAME" if one of them makes the value of a rule differ
-  /// from the preset's; else empty.
+  /// Why the value of a rule differs from the preset's: "release botocore@1.29.27" or "defect
+  /// NAME"; empty if neither is the reason.
   std::string reason_for(const KeyInfo& key, const std::string& toml) const;
 
   /// The value of a key in the environment, if the scenario asks for it, or the SDK's version.
   std::optional<EnvironmentSetting> from_environment(const KeyInfo& key);
-  /// Where the scenario asks for it.
+  /// Where the scenario asks for values from the environment.
   Place environment_place() const;
 
  private:
   /// The SDK as it is written; empty if it is not, or is not text.
   std::string_view written_sdk() const;
-  /// Whether the version, if there is one, is known.
+  /// Reports an unknown version; true if there is none, or it is known.
   bool check_version();
-  /// Whether it has the revision.
+  /// Reports a revision that the SDK's release does not have; true if it has it.
   bool check_revision();
   void apply_defect();
   void check_api();

@@ -24,7 +24,7 @@ namespace retrysim::scenario {
 
 namespace {
 
-// Room for the rounding of sums such as 0.7 + 0.2 + 0.1.
+// Largest sum of probabilities: 1, with room for the rounding of sums such as 0.7 + 0.2 + 0.1.
 constexpr double kMaxProbability = 1 + 1e-9;
 
 void check_probabilities(Tables& t, const KeyResolution& keys,
@@ -37,7 +37,7 @@ void check_probabilities(Tables& t, const KeyResolution& keys,
                                               "; expected probabilities of at most 1 together");
 }
 
-// Each source of an adaptive limit has defaults of its own.
+// Sets defaults for an adaptive limit: each source of its rules has its own.
 void set_defaults_of_limit(KeyResolution& keys) {
   const Node* control = keys.find("concurrency.control");
   if (control == nullptr || !control->is_text()) return;
@@ -84,7 +84,7 @@ void check_concurrency(Tables& t, const KeyResolution& keys, const ServiceSpec& 
   }
 }
 
-// The tables [service.NAME.concurrency.partitions.*].
+// Resolves the tables [service.NAME.concurrency.partitions.*].
 void resolve_partitions(Tables& t, const KeyResolution& keys, const Member& service,
                         ServiceSpec& spec) {
   const Member* limit = service.value.find("concurrency");
@@ -188,7 +188,7 @@ void note_idle_answer(Tables& t, const KeyResolution& keys, const ServiceSpec& s
                            "wait without queue.max_age or queue.discipline = \"codel\"");
 }
 
-// A table takes the place of the number.
+// Reads the table of a slowdown, which takes the place of the number.
 void read_slowdown(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
   if (spec.slowdown.curve != SlowdownCurve::kTable) return;
   if (spec.slowdown.per_attempt != 0) {
@@ -270,7 +270,7 @@ void check_instances_of_all(Tables& t) {
   }
 }
 
-// The different answers of services and faults, up to the first that is too much.
+// Counts the different answers of services and faults, up to the first that is too many.
 class AnswerCount {
  public:
   explicit AnswerCount(Tables& t) : t_(t) {}
@@ -385,7 +385,8 @@ constexpr AnswerKey kAnswers[] = {
     {"answers.conflict", &OwnAnswers::conflict},
 };
 
-// The header has whole milliseconds.
+// Reads the delay of an answer, which must be whole milliseconds, as in the header; returns what is
+// wrong, as the end of a sentence.
 std::string read_retry_after(std::string_view text, ServiceAnswer& answer) {
   const auto written = parse_duration(text);
   if (!written || written->duration.count() % 1'000'000 != 0) {
@@ -480,7 +481,7 @@ std::vector<ThrottleLimit> resolve_kind(Tables& t, std::string_view kind, const 
   return limits;
 }
 
-/// The number that a key is named by, if it is one.
+/// The number that a key is named by; empty if the name is no number.
 std::optional<std::uint32_t> number_of_key(std::string_view name) {
   std::uint32_t number = 0;
   const char* end = name.data() + name.size();
@@ -576,8 +577,8 @@ void check_throttle_limits(Tables& t) {
 
 namespace {
 
-/// The priorities of the attempts that come to a service; nothing if any may come, because they are
-/// those of callers.
+/// The priorities of the attempts that come to a service; empty if any priority may come, because
+/// callers pass theirs on.
 std::optional<std::set<std::uint8_t>> priorities_at(const Scenario& scenario, std::size_t service) {
   for (const CallSpec& call : scenario.calls) {
     if (!call.callers_priority || call.client >= scenario.clients.size()) continue;
@@ -592,7 +593,8 @@ std::optional<std::set<std::uint8_t>> priorities_at(const Scenario& scenario, st
   return priorities;
 }
 
-/// A higher priority that is refused before a lower one, and has no places that make up for it.
+/// Notes a higher priority that is refused at a lower load than a lower one, and has no reserved
+/// places that make up for it.
 void note_reversed_thresholds(Tables& t, const std::string& path,
                               const std::vector<PartitionSpec>& partitions) {
   const auto percent = [](double share) { return fmt::format("{:.6g} %", 100 * share); };

@@ -14,8 +14,8 @@
 
 namespace retrysim::scenario {
 
-/// An answer as `retrysim strategy` takes it, "503:SlowDown+throttling+retry-after=2s"; or what is
-/// wrong with it, as the end of a sentence.
+/// Parses an answer as `retrysim strategy` takes it, "503:SlowDown+throttling+retry-after=2s";
+/// otherwise returns what is wrong, as the end of a sentence.
 std::variant<ServiceAnswer, std::string> parse_service_answer(std::string_view text);
 
 /// Reads the keys `answers.*` of a service.
@@ -26,12 +26,13 @@ void read_answers(Tables& t, const KeyResolution& keys, ServiceSpec& spec);
 void resolve_throttle_limits(Tables& t, const KeyResolution& keys, const Member& service,
                              ServiceSpec& spec);
 
-/// Whether windows of the throttle or limit at `path` let at least one attempt pass each.
+/// Reports a throttle or limit at `path` whose windows let less than one attempt pass each.
 void check_window(Tables& t, const std::string& path, Place place, double rate, Duration window);
 
-/// When the clients are known: whether there are such operations and keys.
+/// Reports limits for operations and keys that no client has. All clients must have been resolved.
 void check_throttle_limits(Tables& t);
-/// When the clients are known: what a service does by priority although that changes nothing.
+/// Notes what a service does by priority although that changes nothing. All clients must have been
+/// resolved.
 void note_idle_shedding(Tables& t);
 
 }  // namespace retrysim::scenario

@@ -35,7 +35,7 @@ bool Tables::is_made_by_edit(const Member& member) const {
   return is_edit(files.sources().file(member.place.source));
 }
 
-// What an edit made by accident, through a misspelt name, misses its keys.
+// Explains missing keys of a table that an edit may have made by accident, through a misspelt name.
 void Tables::explain_new_entity(KeyResolution& keys, const KeyScope& scope, const Member& member,
                                 const Node& siblings) const {
   if (!is_made_by_edit(member)) return;
@@ -51,7 +51,7 @@ void Tables::explain_new_entity(KeyResolution& keys, const KeyScope& scope, cons
 void Tables::default_service(KeyResolution& keys, std::string_view key) {
   const auto& services = loaded.scenario.services;
   if (services.empty()) {
-    keys.set_default(key, render_text(""));  // one mistake, reported once
+    keys.set_default(key, render_text(""));  // the missing services have been reported
   } else if (services.size() == 1) {
     keys.set_default(key, render_text(services.front().name));
   } else {
@@ -109,13 +109,13 @@ void Tables::note_if_late(const std::string& path, Time start, std::string_view 
 
 namespace {
 
-// Bins and their memory: ten million are 0.5 GB for each client group.
+// Most bins: ten million take 0.5 GB for each client group.
 constexpr double kMaxBins = 1e7;
-// Where keys that are in no table have to be.
+// The place reported for missing keys that are in no table.
 constexpr Place kTop{0, 1, 1};
 
-// The bins go on through the drain. Either side of the relation may be the mistake, so the error
-// is shown at each that is written.
+// Reports too many bins, which go on through the drain. Either side of the relation may be the
+// mistake, so the error is shown at each that is written.
 void check_bins(Tables& t, const KeyResolution& keys) {
   const Scenario& s = t.loaded.scenario;
   const double length_s = (s.duration + s.drain_limit).in_seconds();
@@ -138,7 +138,7 @@ void check_name(Tables& t, const KeyResolution& keys) {
                  fmt::format("name = {} {}", in_quotes(name), kNoScenarioName));
 }
 
-// The keys of the top level; returns the place of `warmup`.
+// Resolves the keys of the top level; returns the place of `warmup`.
 Place resolve_top(Tables& t) {
   Scenario& s = t.loaded.scenario;
   KeyResolution keys(key_scope(""), "", t.root, kTop, Slots(&s), t.files, t.loaded);
@@ -164,7 +164,8 @@ void require(Tables& t, std::string_view kind, const std::string& what) {
                  "there is no " + std::string(kind) + "; expected " + what);
 }
 
-/// The default of recovery.hold depends on all clients. A value that is given stays.
+/// Resolves the default of recovery.hold, which depends on all clients. A value that is given
+/// stays.
 void resolve_hold(LoadedScenario& loaded) {
   const auto key = std::ranges::find(loaded.keys, "recovery.hold", &ResolvedKey::path);
   if (key == loaded.keys.end() || key->origin != Origin::kDefault) return;
@@ -196,7 +197,7 @@ LoadedScenario resolve(const Node& root, const std::set<std::string>& incomplete
 
 namespace {
 
-// A number in a message, without the noise of binary fractions.
+// A number for messages, without the noise of binary fractions.
 std::string share_text(double value) { return fmt::format("{:.6g}", value); }
 
 void check_expectation_client(Tables& t, const KeyResolution& keys, const Expectation& spec) {
@@ -215,7 +216,7 @@ void check_expectation_client(Tables& t, const KeyResolution& keys, const Expect
                                               suggestion(spec.client, names, "there are"));
 }
 
-// A share is at most 1: a bound above that is a percentage, or can never decide anything.
+// Reports a bound on a share that is above 1: it is a percentage, or can never decide anything.
 void check_share(Tables& t, const KeyResolution& keys, const Expectation& spec) {
   const MetricInfo* metric = find_metric(spec.metric);
   if (metric == nullptr || metric->range != MetricRange::kShare) return;
@@ -379,7 +380,8 @@ void check_slo_events(Tables& t, const KeyResolution& keys, const SloSpec& spec,
   for (const SloFrequency& f : spec.events_per_year) {
     if (std::find(names.begin(), names.end(), f.event) != names.end()) continue;
     const Node* faults = t.of_kind("fault");
-    if (faults != nullptr && faults->find(f.event) != nullptr) continue;  // it has a mistake
+    // The fault's own mistake is reported elsewhere.
+    if (faults != nullptr && faults->find(f.event) != nullptr) continue;
     const Node& given = member.value.find("events_per_year")->value;
     t.problems.add(given.find(f.event)->place,
                    keys.path() + ".events_per_year." + render_name(f.event) +
@@ -389,7 +391,8 @@ void check_slo_events(Tables& t, const KeyResolution& keys, const SloSpec& spec,
   }
 }
 
-/// The rate before the first fault or surge is that of the window's requests.
+/// Reports an SLO without requests per window if none can be derived from the rate before the first
+/// fault or surge.
 void check_slo_requests(Tables& t, const KeyResolution& keys, const SloSpec& spec,
                         const Member& member) {
   if (spec.requests_per_window > 0 || keys.is_wrong("requests_per_window")) return;

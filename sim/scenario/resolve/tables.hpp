@@ -28,7 +28,7 @@ class Tables {
   Tables(const Node& written, const std::set<std::string>& without_base, CsvFiles& csv_files)
       : root(written), incomplete(without_base), files(csv_files), problems(csv_files.problems()) {}
 
-  /// The table of a kind, "client"; null if there is none.
+  /// The table that holds all tables of a kind ("client"); null if there is none.
   const Node* of_kind(std::string_view kind) const;
 
   /// Calls `function(member, siblings)` for each table in table `kind` of `parent`.
@@ -45,28 +45,29 @@ class Tables {
     for_each_in(root, kind, function);
   }
 
-  /// The keys of `member`, a table among `siblings`, whose full name is `path`.
+  /// Prepares the resolution of the keys of `member`, a table among `siblings`, whose full name is
+  /// `path`.
   KeyResolution keys_of(std::string_view pattern, const std::string& path, const Member& member,
                         const Node& siblings, const Slots& slots);
 
-  /// A fault or client group that does not name its service means the only one.
+  /// Sets the default of a fault's or client group's service: the only one, if there is just one.
   void default_service(KeyResolution& keys, std::string_view key);
   /// The index of the service called `name`; an error if there is none.
   std::optional<std::size_t> find_service(const KeyResolution& keys, std::string_view key,
                                           const std::string& name);
-  /// The index without an error.
+  /// The index of the service called `name`; empty, without an error, if there is none.
   std::optional<std::size_t> index_of_service(std::string_view name);
   std::vector<std::string_view> service_names() const;
 
-  /// Whether there is a client group of that name: as written, even with mistakes, or for the calls
-  /// of a service. All have been resolved.
+  /// Whether there is a client group of that name: written, even with mistakes, or for the calls of
+  /// a service. All groups must have been resolved.
   bool is_client(std::string_view name);
 
   /// Notes that something starts after the last request and so does nothing, which is mostly a
   /// mistake.
   void note_if_late(const std::string& path, Time start, std::string_view effect);
 
-  /// Whether a table is not in the file: an edit has made it.
+  /// Whether an edit has made a table that is not in the file.
   bool is_made_by_edit(const Member& member) const;
 
   const Node& root;
@@ -76,22 +77,23 @@ class Tables {
   LoadedScenario loaded;
 
  private:
-  std::map<std::string, std::size_t, std::less<>> services_by_name_;  // those known so far
-  std::set<std::string_view> clients_;                                // once all are known
-  std::string services_text_;  // the first of them, for messages; once all are known
+  std::map<std::string, std::size_t, std::less<>> services_by_name_;  // services resolved so far
+  std::set<std::string_view> clients_;  // names of all groups, once resolved
+  std::string services_text_;           // the first services, for messages; once all are known
   void explain_new_entity(KeyResolution& keys, const KeyScope& scope, const Member& member,
                           const Node& siblings) const;
 };
 
-/// Each resolves all tables of its kind. Services come first, because the others name them.
+/// These functions resolve all tables of their kind. Services come first, because the others name
+/// them.
 void resolve_services(Tables& tables);
 void resolve_faults(Tables& tables);
-/// Also the calls of services to others: client groups after those of the user.
+/// Resolves client groups, then the calls of services to others, as further client groups.
 void resolve_clients(Tables& tables);
 void resolve_phases(Tables& tables);
 void resolve_slos(Tables& tables);
 void resolve_expectations(Tables& tables);
-/// After all keys: their values are compared with the intervals.
+/// Resolves uncertain keys; called after all others, whose values are compared with the intervals.
 void resolve_uncertain(Tables& tables);
 
 // --- The whole scenario --------------------------------------------------------------------------
@@ -107,14 +109,16 @@ LoadedScenario resolve(const Node& root, const std::set<std::string>& incomplete
 /// "NAME is unknown; ..." for a metric that does not exist, with the nearest one that does.
 std::string unknown_metric(std::string_view name);
 
-/// Before the top level is resolved: with a precision the fewest replications are 10.
+/// Sets the fewest replications to 10 if there is a precision; called before the top level is
+/// resolved.
 void prepare_precision(KeyResolution& keys, const Node& root);
 
-/// After it: reads precision_metrics, and checks the keys around precision against each other.
+/// Reads precision_metrics, and checks the keys around precision against each other; called after
+/// the top level is resolved.
 void read_precision(const KeyResolution& keys, Scenario& scenario, Problems& problems);
 
-/// After everything: a warm-up can be found, at `warmup_place`, only where the scenario has a
-/// steady state, and in a series long enough.
+/// Reports warmup = "auto", written at `warmup_place`, if the scenario has no steady state or its
+/// series is too short; called last.
 void check_steady_state(const Scenario& scenario, Place warmup_place, Problems& problems);
 
 }  // namespace retrysim::scenario

@@ -30,10 +30,10 @@ constexpr KeyInfo kUncertainKeys[] = {
         {.fallback = "0.95"}, "Probability that the true value is between the ends."),
 };
 
-/// A key, and what a path goes on to below it.
+/// The key that a path names, and the rest of the path below it.
 struct FoundKey {
   const KeyInfo* key = nullptr;
-  std::vector<std::string> inside;  ///< within a distribution: "mean"
+  std::vector<std::string> inside;  ///< names within a distribution: "mean"
 };
 
 /// The key that a path names; null, after reporting why, if it names none that may be uncertain.
@@ -72,7 +72,7 @@ FoundKey find_named(Tables& t, const std::string& table, const Member& member) {
   return fail("this is a table; expected the path of a key");
 }
 
-/// What a value of the key must be.
+/// The rules for the ends of the interval of a key.
 ValueRules rules_of_values(const FoundKey& found) {
   const ValueRules& rules = found.key->rules;
   if (!found.inside.empty()) {
@@ -91,7 +91,7 @@ ValueRules rules_of_values(const FoundKey& found) {
 /// The scenario's own value of a key.
 struct OwnValue {
   std::optional<Node> node;
-  bool is_set = false;  ///< an edit has given it, or what it would be in
+  bool is_set = false;  ///< whether an edit has set the key, or a table around it
 };
 
 OwnValue own_value(const Tables& t, const std::string& path) {
@@ -184,7 +184,7 @@ void resolve_uncertain(Tables& t) {
   const Node* all = t.of_kind("uncertain");
   if (all == nullptr) return;
   for (const Member& member : all->members) {
-    // A path without its quotes is tables within tables, whose names have been reported.
+    // A path without quotes makes tables within tables, whose unknown names have been reported.
     const auto is_table = [](const Member& m) { return m.value.is_table(); };
     if (!is_table(member) || std::ranges::any_of(member.value.members, is_table)) continue;
     resolve_uncertain_key(t, member, *all);

@@ -13,8 +13,8 @@ namespace retrysim::scenario {
 
 namespace {
 
-/// `revision = "2.0"` and the edit `revision=2.0` are the same, too, and the order of a table's
-/// members means nothing.
+/// Whether two values mean the same. `revision = "2.0"` and the edit `revision=2.0` do, and the
+/// order of a table's members does not matter.
 bool says_the_same(const Node& file, const Node& edited) {
   if (!file.is_table() || !edited.is_table()) {
     return (file.is_text() && file.text == edited.raw) || same_value(render(file), render(edited));
@@ -26,8 +26,8 @@ bool says_the_same(const Node& file, const Node& edited) {
          });
 }
 
-/// Whether anything that names[i...] stand for below `edited` has another value than below `file`,
-/// which may be null. What a later edit has removed has no effect.
+/// Whether anything that the path names[i...] stands for has another value in `edited` than in
+/// `file`, which may be null. Values that a later edit has removed do not count.
 bool differs(const Node* file, const Node& edited, const std::vector<std::string>& names,
              std::size_t i) {
   if (i == names.size()) return file == nullptr || !says_the_same(*file, edited);
@@ -87,7 +87,7 @@ void add_changes(std::vector<ScenarioChange>& changes, const std::vector<Scenari
 
 namespace {
 
-/// Whether two paths have as many parts, and `same` holds for each pair of them.
+/// Whether two paths have equally many parts, and `same` holds for each pair of parts.
 template <class Same>
 bool all_parts(std::string_view a, std::string_view b, Same same) {
   while (true) {

@@ -14,12 +14,14 @@
 
 namespace retrysim::scenario {
 
-/// What `edits`, applied in this order, have changed between the tree of a file and the tree after
-/// them. See `LoadedScenario::changes`. Texts that are no edits are left out.
+/// The changes that `edits`, applied in this order, have made from the tree of a file (`file`) to
+/// the tree after them (`edited`). See `LoadedScenario::changes`. Texts that are no edits are left
+/// out.
 std::vector<ScenarioChange> changes_between(const Node& file, const Node& edited,
                                             const std::vector<std::string>& edits);
 
-/// Adds `later` changes to earlier ones of the same scenario; those of the same path replace them.
+/// Adds `later` changes to earlier ones of the same scenario; a later change replaces an earlier
+/// one of the same path.
 void add_changes(std::vector<ScenarioChange>& changes, const std::vector<ScenarioChange>& later);
 
 /// Whether two paths may name the same key; "*" is any name.

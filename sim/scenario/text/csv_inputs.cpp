@@ -25,7 +25,8 @@ namespace {
 
 constexpr std::uintmax_t kMaxCsvBytes = std::uintmax_t{512} << 20;
 
-// Where the cells of a line begin (from 1), for messages; commas in quotes do not separate.
+// Columns (from 1) at which the cells of a line begin, for messages; commas in quotes do not
+// separate.
 std::vector<int> cell_columns(std::string_view line) {
   std::vector<int> columns{1};
   bool in_quotes = false;
@@ -92,7 +93,7 @@ class Rows {
     read_header(std::make_index_sequence<N>{});
   }
 
-  // The next row; broken ones are reported and skipped. False at the end of the file.
+  // Reads the next row; broken rows are reported and skipped. False at the end of the file.
   bool next(Cells& cells) {
     stop_.count();
     while (good_ && errors_ < Problems::kMost) {
@@ -125,7 +126,7 @@ class Rows {
     problems_.add(place_of(cell), std::move(message));
   }
 
-  // A finite number >= 0, at most `most`, or an error.
+  // Reads a finite number from 0 to `most`; otherwise reports an error and returns nothing.
   std::optional<double> number(unsigned cell, const Cells& cells, double most = 1e18) {
     const std::string_view text = cells[cell];
     const std::string name = names_[cell];
@@ -146,7 +147,7 @@ class Rows {
     return std::nullopt;
   }
 
-  // Of the header line; of the first line if there is none.
+  // The place of the header line; of the first line if there is no header.
   Place header_place() const {
     const std::string_view header = header_line(sources_, file_.source);
     if (header.empty()) return {file_.source, 1, 1};
@@ -223,7 +224,7 @@ bool skip(std::string_view& text, char c) {
   return true;
 }
 
-// "Z", "+02:00", "+0200", "+02" or nothing, in seconds east of UTC.
+// Seconds east of UTC for "Z", "+02:00", "+0200", "+02" or no text; empty for other texts.
 std::optional<int> parse_offset(std::string_view text) {
   if (text.empty() || text == "Z" || text == "z") return 0;
   const int sign = text.front() == '-' ? -1 : 1;
@@ -346,7 +347,7 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text) {
   const std::chrono::year_month_day date{std::chrono::year{*year},
                                          std::chrono::month{static_cast<unsigned>(*month)},
                                          std::chrono::day{static_cast<unsigned>(*day)}};
-  // 64-bit nanoseconds reach from 1678 to 2261.
+  // Times in 64-bit nanoseconds reach from 1678 to 2261.
   if (!offset || !date.ok() || *year < 1678 || *year > 2261) return std::nullopt;
   if (*hour > 23 || *minute > 59 || second > 59) return std::nullopt;
   const std::int64_t days = std::chrono::sys_days{date}.time_since_epoch().count();
@@ -356,7 +357,7 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text) {
 
 namespace {
 
-/// The table of a file, from memory or from its text.
+/// The table of a file: from memory if it is known, or else read from its text.
 template <typename CsvTable>
 std::optional<CsvTable> known_or_read(const CsvFile& file, CsvFiles& files,
                                       std::optional<CsvTable> (*read)(const CsvFile&, CsvFiles&)) {
@@ -381,7 +382,7 @@ std::optional<MonitoringExport> parse_monitoring_export(const CsvFile& file, Csv
     const auto count = rows.number(1, cells);
     if (!time || !count) continue;
     if (result.offsets_ns.empty()) first = *time;
-    // Both are within 64-bit range, their difference need not be.
+    // Both times are within 64-bit range, but their difference may not be.
     std::int64_t offset = 0;
     if (__builtin_sub_overflow(*time, first, &offset) ||
         (!result.offsets_ns.empty() && offset <= result.offsets_ns.back())) {
@@ -397,7 +398,7 @@ std::optional<MonitoringExport> parse_monitoring_export(const CsvFile& file, Csv
   return result;
 }
 
-// Increasing `steps` from 0, and `column`.
+// Reads increasing `steps` from 0, and values >= 0 in `column`.
 std::optional<TimedRates> read_steps(const CsvFile& file, CsvFiles& files, const char* column,
                                      const std::string& steps = "time_s") {
   Rows<2> rows(file, files, {steps.c_str(), column});

@@ -28,19 +28,19 @@ namespace retrysim::scenario {
 struct CsvFile {
   std::string name;                 ///< as shown in messages
   int source = 0;                   ///< index into Sources
-  std::vector<std::string> header;  ///< the names of its columns
+  std::vector<std::string> header;  ///< names of its columns
 };
 
-/// What has been read of CSV files, so that all variants of a scenario have the same input, read
-/// once. Tables with mistakes are not kept: each variant reports them. Any number of threads may
-/// use one at once.
+/// Texts and tables of CSV files, read once, so that all variants of a scenario have the same
+/// input. Tables with mistakes are not kept: each variant reports them. Safe for any number of
+/// threads at once.
 class CsvMemory {
  public:
   /// The text of a file, if it is known.
   std::optional<std::string> text(const std::string& file) const;
   void keep_text(const std::string& file, const std::string& text);
 
-  /// A table of a file, one of each type; null if it is not known.
+  /// The table of type `CsvTable` of a file; null if it is not known.
   template <typename CsvTable>
   std::shared_ptr<const CsvTable> table(const std::string& file) const {
     return std::static_pointer_cast<const CsvTable>(table(file, typeid(CsvTable)));
@@ -62,9 +62,9 @@ class CsvMemory {
 /// The CSV files that a scenario names: each is read once.
 class CsvFiles {
  public:
-  /// Relative names start from `directory`. With `inputs`, files are those texts, and no other is
-  /// read. With `memory`, what has been read is kept there, and taken from there. Both may be null,
-  /// and must outlive the object.
+  /// Relative names start from `directory`. With `inputs`, only those texts are used, and no file
+  /// is read. With `memory`, files are taken from there if known, and kept there once read. Both
+  /// may be null, and must outlive the object.
   CsvFiles(std::filesystem::path directory, const InputTexts* inputs, CsvMemory* memory,
            Sources& sources, Problems& problems)
       : directory_(std::move(directory)),
@@ -73,7 +73,7 @@ class CsvFiles {
         sources_(&sources),
         problems_(&problems) {}
 
-  /// Names that stand in this source are relative to `directory` instead.
+  /// Makes names that are written in this source relative to `directory` instead.
   void look_in(int source, std::filesystem::path directory) {
     other_source_ = source;
     other_directory_ = std::move(directory);
@@ -89,25 +89,25 @@ class CsvFiles {
   const std::vector<std::filesystem::path>& paths() const { return paths_; }
 
  private:
-  /// The bytes of a file; nothing, and what is wrong in `error`, if it cannot be read.
+  /// The bytes of a file; empty if it cannot be read, and `error` says why.
   std::optional<std::string> text_of(const std::filesystem::path& path, std::string& error) const;
 
   std::filesystem::path directory_;
-  int other_source_ = -1;  // none
+  int other_source_ = -1;  // index of the source of `look_in`; -1: none
   std::filesystem::path other_directory_;
   const InputTexts* inputs_;
   CsvMemory* memory_;
   Sources* sources_;
   Problems* problems_;
   std::map<std::filesystem::path, CsvFile> files_;
-  std::vector<std::filesystem::path> paths_;  // in the order in which they were opened
+  std::vector<std::filesystem::path> paths_;  // files in the order in which they were opened
 };
 
 /// Columns `timestamp,value`: counts per bucket, as monitoring systems export them.
 struct MonitoringExport {
   std::vector<std::int64_t> offsets_ns;  ///< since the first timestamp; strictly increasing
   std::vector<double> counts;            ///< >= 0
-  std::vector<int> lines;                ///< where each row stands in the file
+  std::vector<int> lines;                ///< line of each row in the file
 };
 
 /// Columns `time_s,rate`: strictly increasing times from 0, rates >= 0.
@@ -138,7 +138,7 @@ struct WeightedValues {
 struct BucketCounts {
   std::vector<double> le_s;  ///< the last one may be infinite
   std::vector<double> counts;
-  std::vector<int> lines;  ///< where each row stands in the file
+  std::vector<int> lines;  ///< line of each row in the file
 };
 
 bool is_monitoring_export(const CsvFile& file);
@@ -146,20 +146,21 @@ bool is_bucket_counts(const CsvFile& file);
 bool is_rate_profile(const CsvFile& file);
 bool is_request_times(const CsvFile& file);
 
-/// Each reports every mistake in the file (at most 20) and then yields nothing.
+/// The readers report every mistake in the file (at most 20); if there are any, they return
+/// nothing.
 std::optional<MonitoringExport> read_monitoring_export(const CsvFile& file, CsvFiles& files);
 std::optional<TimedRates> read_rate_profile(const CsvFile& file, CsvFiles& files);
 /// Column `time_s`: one row per request, not decreasing, >= 0, in seconds.
 std::optional<std::vector<double>> read_request_times(const CsvFile& file, CsvFiles& files);
-/// Also checks the header.
+/// Reads a capacity profile, and checks its header.
 std::optional<TimedCapacities> read_capacity_profile(const CsvFile& file, CsvFiles& files);
 std::optional<SlowdownRows> read_slowdown_table(const CsvFile& file, CsvFiles& files);
 std::optional<WeightedValues> read_weighted_values(const CsvFile& file, CsvFiles& files);
 /// Bounds are seconds, or have a unit ("50ms"), or are +Inf.
 std::optional<BucketCounts> read_bucket_counts(const CsvFile& file, CsvFiles& files);
 
-/// The most common distance between neighbours, the smallest of equally common ones; at least two
-/// rows.
+/// The most common distance between neighbouring offsets, the smallest of equally common ones;
+/// there must be at least two.
 std::int64_t most_common_spacing(const std::vector<std::int64_t>& offsets_ns);
 
 /// Nanoseconds since 1970-01-01T00:00:00Z of `2014-04-10 00:04:00`, with `T` instead of the blank,

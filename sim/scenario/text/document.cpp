@@ -1,4 +1,4 @@
-// From TOML text to `Node` trees and back.
+// Turns TOML text into `Node` trees, and back.
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/text/document.hpp"
@@ -19,11 +19,13 @@
 namespace retrysim::scenario {
 namespace {
 
-// No key is deeper than this; toml++ itself limits nested arrays and inline tables to 256 levels.
+// The deepest nesting that is read. No key is deeper; toml++ itself limits nested arrays and inline
+// tables to 256 levels.
 constexpr int kDeepest = 64;
 
-// toml++ puts no limit on dotted names and destroys its tables recursively: a name of a hundred
-// thousand parts would overflow the stack. No name of a real scenario comes near this many dots.
+// The most dots in a name. toml++ puts no limit on dotted names and destroys its tables
+// recursively: a name of a hundred thousand parts would overflow the stack. No name of a real
+// scenario comes near this many dots.
 constexpr std::size_t kMaxDots = 2000;
 
 Place place_of(const toml::source_region& region, int source) {
@@ -34,7 +36,7 @@ class Converter {
  public:
   Converter(int source, std::optional<Place> fixed) : source_(source), fixed_(fixed) {}
 
-  // Nothing if the value is nested too deeply; `too_deep` is then its place.
+  // Converts a value. False if it is nested too deeply; `too_deep` is then its place.
   bool convert(const toml::node& from, Node& to, int depth) {
     to.place = place(from.source());
     values_.count();
@@ -74,7 +76,7 @@ class Converter {
       member.place = place(key.source());
       if (!convert(value, member.value, depth + 1)) return false;
     }
-    // toml++ sorts by name; the order in the file is what the user means.
+    // Members are sorted by place, as in the file; toml++ sorts by name.
     std::stable_sort(to.members.begin(), to.members.end(),
                      [](const Member& a, const Member& b) { return a.place < b.place; });
     return true;
@@ -99,7 +101,7 @@ class Converter {
   StopCounter<1024> values_;
 };
 
-/// Behind the string that begins at `at`, or where the text ends.
+/// The position behind the string that begins at `at`; the end of the text if it does not end.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
   const char quote = text[at];
   const std::string three(3, quote);
@@ -113,8 +115,8 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// The line (from 1) with a name of too many parts, if there is one. Dots in strings, comments and
-/// numbers are none of a name.
+/// The line (from 1) of a name with too many dots. Dots in strings, comments and numbers are
+/// ignored.
 int line_with_too_many_dots(std::string_view text) {
   std::size_t dots = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -137,7 +139,8 @@ int line_with_too_many_dots(std::string_view text) {
   return 0;
 }
 
-// A value such as `jitter = full` is the commonest slip; toml++ calls it a malformed boolean.
+// Whether a line has text without quotes as its value, such as `jitter = full`. This is the
+// commonest slip, which toml++ calls a malformed boolean.
 bool looks_like_unquoted_text(std::string_view line) {
   const std::size_t equals = line.find('=');
   if (equals == std::string_view::npos) return false;
@@ -146,7 +149,8 @@ bool looks_like_unquoted_text(std::string_view line) {
   const auto c = static_cast<unsigned char>(line[start]);
   if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
   if (c < '0' || c > '9') return false;
-  const std::size_t unit = line.find_first_not_of("0123456789._ ", start);  // 250ms
+  // A duration such as 250ms.
+  const std::size_t unit = line.find_first_not_of("0123456789._ ", start);
   return unit != std::string_view::npos && line[unit] >= 'a' && line[unit] <= 'z';
 }
 
@@ -154,7 +158,7 @@ bool looks_like_unquoted_text(std::string_view line) {
 
 const Member* Node::find(std::string_view name) const {
   constexpr std::size_t kMany = 256;
-  if (members.size() > kMany) stop_point();  // each of them may be looked for
+  if (members.size() > kMany) stop_point();  // each member may be looked for
   const auto it =
       std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.name == name; });
   return kind == Kind::kTable && it != members.end() ? &*it : nullptr;
@@ -202,7 +206,7 @@ std::optional<Node> parse_document(const Sources& sources, int source, Problems&
   } catch (const toml::parse_error& e) {
     stop_point();  // toml++ makes a parse_error of `Interrupted`
     const Place place = place_of(e.source(), source);
-    constexpr std::size_t kLongest = 160;  // it may quote a name of any length
+    constexpr std::size_t kLongest = 160;  // the message may quote a name of any length
     std::string message = "not valid TOML: " + std::string(e.description().substr(0, kLongest));
     message += looks_like_unquoted_text(sources.line(source, place.line))
                    ? "; text and durations are written in quotes: key = \"value\""

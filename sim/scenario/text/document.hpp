@@ -27,8 +27,8 @@ struct Node {
   std::int64_t integer = 0;
   double real = 0;
   bool boolean = false;
-  std::string raw;              ///< an edit's value as typed: `2.0` may be meant as text
-  std::vector<Member> members;  ///< of a table or (without names) an array
+  std::string raw;              ///< the value of an edit as typed: `2.0` may be meant as text
+  std::vector<Member> members;  ///< members of a table, or without names of an array
 
   bool is_table() const { return kind == Kind::kTable; }
   bool is_text() const { return kind == Kind::kText; }
@@ -38,18 +38,18 @@ struct Node {
 
 struct Member {
   std::string name;
-  Place place;  ///< of the name
+  Place place;  ///< place of the name
   Node value;
 };
 
-/// "a table", "text", "a whole number": for messages.
+/// The kind in words, for messages: "a table", "text", "a whole number".
 std::string_view describe(Node::Kind kind);
 
-/// Parses TOML. A syntax error goes to `problems` and yields nothing.
+/// Parses TOML. A syntax error is added to `problems`; the result is then empty.
 std::optional<Node> parse_document(const Sources& sources, int source, Problems& problems);
 
-/// Parses one TOML value, such as a default or the right side of an edit; nothing if it is not one.
-/// Places are those of the whole value.
+/// Parses one TOML value, such as a default or the right side of an edit; empty if the text is
+/// none. All places within it are `place`.
 std::optional<Node> parse_value(std::string_view text, Place place);
 
 /// The value as TOML on one line; reading it back gives the same value.
@@ -61,20 +61,20 @@ std::string render_name(std::string_view name);
 /// The shortest TOML number that reads back as `value`; always a float.
 std::string render_number(double value);
 
-/// A value as someone typed it, for people: text that could not be mistaken without its quotes.
+/// A value as typed, for people: text is shown without quotes where it cannot be mistaken.
 std::string shown_value(std::string_view typed);
 
 /// Whether `name` may be written without quotes: letters, digits, `_` and `-`.
 bool is_bare_name(std::string_view name);
 
-/// The names on a dotted path; quoted ones may contain dots. Nothing if the path is malformed.
+/// The names on a dotted path; quoted names may contain dots. Empty if the path is malformed.
 std::optional<std::vector<std::string>> split_path(std::string_view path);
 
-/// Where the first name of a path ends, which may be quoted.
+/// The position at which the first name of a path ends; the name may be quoted.
 std::size_t end_of_name(std::string_view path);
 
-/// Where the first equals sign outside quotes stands (a quoted name may contain one); npos if there
-/// is none.
+/// The position of the first equals sign outside quotes (a quoted name may contain one); npos if
+/// there is none.
 std::size_t find_equals(std::string_view text);
 
 }  // namespace retrysim::scenario

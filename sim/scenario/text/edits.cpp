@@ -23,7 +23,7 @@ std::string join(const std::string& path, std::string_view name) {
   return path.empty() ? last : path + "." + last;
 }
 
-// Full paths, below `tree`, of keys whose last part is `name`.
+// Collects the full paths, below `tree`, of keys whose last part is `name`.
 void find_leaf(const NameTree& tree, const std::string& path, std::string_view name,
                std::vector<std::string>& found) {
   for (const NameTree& child : tree.children) {
@@ -35,7 +35,7 @@ void find_leaf(const NameTree& tree, const std::string& path, std::string_view n
   }
 }
 
-// What to say about `name`, which is not known below `parent`.
+// The message about `name`, which is not known below `parent`.
 std::string unknown_name(const NameTree& parent, const std::string& path, std::string_view name) {
   std::string message = "unknown key " + in_quotes(path.empty() ? name : join(path, name)) + "; ";
   if (path.starts_with("uncertain.") && path.find('"') == std::string::npos) {
@@ -46,7 +46,7 @@ std::string unknown_name(const NameTree& parent, const std::string& path, std::s
     if (child.name != "*") known.push_back(child.name);
   }
   if (!nearest(name, known).empty()) return message + suggestion(name, known, "");
-  std::vector<std::string> elsewhere;  // max_attempts in [client.web] belongs into its retry
+  std::vector<std::string> elsewhere;  // full paths of keys of this name elsewhere
   find_leaf(parent, path, name, elsewhere);
   if (elsewhere.size() == 1) return message + "did you mean \"" + elsewhere.front() + "\"?";
   return message + suggestion(name, known, "known here");
@@ -59,7 +59,7 @@ std::string bad_entity_name(std::string_view name) {
 
 // --- Names of earlier versions
 
-/// A table, or key, of the retry rules of clients and calls.
+/// A table or key of retry rules that had another name in an earlier version.
 struct OldName {
   std::string_view before, now, note;
 };
@@ -99,7 +99,7 @@ void for_each_table(Node& owner, std::string_view name, F&& f) {
   }
 }
 
-/// The path of an edit with the present names; `names` are its parts.
+/// Replaces names of earlier versions in the path of an edit, whose parts are `names`.
 void rename_in_path(std::vector<std::string>& names, std::vector<std::string>& notes) {
   const bool of_client = names.size() > 3 && names[0] == "client" && names[2] == "retry";
   const bool of_call =
@@ -122,7 +122,7 @@ class NameChecker {
     for (const Member& member : table.members) {
       const NameTree* child = tree.find(member.name);
       if (child == nullptr) {
-        // A misspelt name is costly to look up: do so only if it will be shown.
+        // Looking up a misspelt name is costly: this is done only if the message will be shown.
         if (problems_.wants(member.place)) {
           problems_.add(member.place, unknown_name(tree, path, member.name));
         }
@@ -194,7 +194,7 @@ class Edit {
     problems_.add(place(column), std::move(message));
   }
 
-  // Whether the table of keys knows the path.
+  // Whether the table of keys knows the path; otherwise reports it.
   bool check_path() {
     const NameTree* tree = &name_tree();
     std::string path;
@@ -218,7 +218,7 @@ class Edit {
     return true;
   }
 
-  // A path may go into a distribution: `service.api.service_time.mean`.
+  // Whether a path may go into the value of a key, a distribution: `service.api.service_time.mean`.
   bool check_inside(const NameTree& tree, const std::string& path, std::size_t i) {
     const auto known = distribution_member_names();
     const ValueKind kind = tree.key->rules.kind;
@@ -254,7 +254,7 @@ class Edit {
                        " is not a TOML value; inside lists and tables text is written "
                        "in quotes");
       return false;
-    } else {  // a bare word is text
+    } else {  // the value is a word without quotes: text
       value_.kind = Node::Kind::kText;
       value_.text = text;
       value_.place = value_place_;
@@ -268,7 +268,7 @@ class Edit {
            names_.end();
   }
 
-  // Sets the value at names_[i...] below `table`; whether anything was set.
+  // Sets the value at names_[i...] below `table`; returns whether anything was set.
   bool set(Node& table, std::size_t i) {
     if (!table.is_table()) {
       fail(1, in_quotes(path_) + " goes through " + std::string(describe(table.kind)) +
@@ -339,9 +339,9 @@ void check_names(const Node& root, Problems& problems) {
 
 namespace {
 
-// Whether a table is about something else than the one that it starts from, so that what that says
-// means nothing to it: one of the keys that decide this has another value. Of a distribution it is
-// the name.
+// Whether a table describes something other than its base, so that the base's keys mean nothing to
+// it: a key that decides this (KeyTraits::decides) has another value. In a distribution, the name,
+// percentiles or buckets decide.
 bool is_another_thing(const Node& base, const Node& changes, const NameTree* known) {
   const auto differs = [&](std::string_view name) {
     const Member* old_value = base.find(name);
@@ -363,7 +363,7 @@ bool is_another_thing(const Node& base, const Node& changes, const NameTree* kno
   });
 }
 
-// Whether a table says what it is, so that it stands for itself.
+// Whether a table says what it describes, so that it replaces its base.
 bool is_whole_thing(const Node& base, const Node& changes, const NameTree* known) {
   if (known == nullptr) return false;
   if (known->key != nullptr) {
@@ -376,8 +376,8 @@ bool is_whole_thing(const Node& base, const Node& changes, const NameTree* known
 
 using Replaces = bool (*)(const Node& base, const Node& changes, const NameTree* known);
 
-// The base with the changes; `base` is a copy that becomes the result. `known` is what the table of
-// keys knows about it, or null. `replaces` decides which tables are not merged.
+// The base with the changes applied. `known`: the entry for this value in the table of keys, or
+// null. `replaces` decides which tables are not merged.
 Node merged(Node base, const Node& changes, const NameTree* known, Replaces replaces) {
   if (!base.is_table() || !changes.is_table()) return changes;
   if (replaces(base, changes, known)) return changes;
@@ -396,7 +396,7 @@ Node merged(Node base, const Node& changes, const NameTree* known, Replaces repl
 
 class Inheritance {
  public:
-  /// `kind` is what the table of keys knows about such tables, `like` the key that names the base.
+  /// `kind`: path of these tables in the table of keys; `like`: the key that names the base.
   Inheritance(std::string kind, std::string_view like, Node& tables, Problems& problems,
               std::set<std::string>& broken)
       : kind_(std::move(kind)),
@@ -468,7 +468,7 @@ class Inheritance {
     problems_.add(like.place, "like goes in a circle: " + circle + "; one must stand alone");
   }
 
-  // Merges member `i` with what it is like; whether it is complete.
+  // Merges member `i` with its base; returns whether it is complete.
   bool finish(std::size_t i, bool good) {
     Member& member = tables_.members[i];
     states_[i] = State::kDone;

@@ -1,6 +1,6 @@
 // Changing a scenario's tree before it is resolved: `like`, by which a service or client group
-// starts from another one, and edits from the command line (`--set PATH=VALUE`). Names are checked
-// here, too, in files and edits alike.
+// starts from another one, and edits from the command line (`--set PATH=VALUE`). Names in files and
+// edits are checked here as well.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,27 +15,27 @@
 namespace retrysim::scenario {
 
 /// Replaces every `like` below `service` and `client` by the table it names: a deep merge in which
-/// a table that changes a key that decides (KeyTraits::decides) is replaced whole. Chains are
-/// allowed. Returns the paths ("client.web") of those that could not be completed, after reporting
+/// a table with another value of a deciding key (KeyTraits::decides) is replaced whole. Chains are
+/// allowed. Returns the paths ("client.web") of tables that could not be completed, after reporting
 /// why.
 std::set<std::string> apply_like(Node& root, Problems& problems);
 
-/// Puts the keys of the tree `file` into the scenario `root`, table by table. A table that says
-/// what it is (KeyTraits::decides; of a distribution, its name) replaces the one that is there: a
+/// Puts the keys of the tree `file` into the scenario `root`, table by table. A table that has a
+/// deciding key (KeyTraits::decides; in a distribution, its name) replaces the existing table: a
 /// retry policy keeps nothing of another one. Reports a client group that `root` (called
 /// `scenario`) does not have, and that is not whole.
 void merge_file(Node& root, const Node& file, const std::string& scenario, Problems& problems);
 
-/// Gives keys that are written by a name of earlier versions their present one, and notes it.
+/// Renames keys that are written with a name of an earlier version, and notes it.
 void rename_old_keys(Node& root, std::vector<std::string>& notes);
 
-/// Applies one edit to the tree. `source` is the edit's text in `sources`. Paths may have names of
-/// earlier versions, which is noted.
+/// Applies one edit to the tree. `source` is the edit's text in `sources`. Paths may contain names
+/// of earlier versions, which are noted.
 void apply_edit(Node& root, const Sources& sources, int source, Problems& problems,
                 std::vector<std::string>& notes);
 
-/// Reports every name in the tree that the table of keys does not know, with the nearest one that
-/// it does, and every value that stands where a table belongs.
+/// Reports every name in the tree that the table of keys does not know, with the nearest known one,
+/// and every value that stands where a table belongs.
 void check_names(const Node& root, Problems& problems);
 
 }  // namespace retrysim::scenario

@@ -28,7 +28,7 @@ bool is_true(std::string text) {
   return text == "true";
 }
 
-/// The profile that a section header is for; nothing if it is for something else.
+/// The profile that a section header names; empty if it is a header of another kind.
 std::optional<std::string_view> profile_of(std::string_view header) {
   header = trimmed(header);
   constexpr std::string_view kPrefix = "profile";
@@ -64,7 +64,7 @@ std::optional<std::string> find_in_profile(std::string_view text, std::string_vi
     for (const std::string_view comment : {" #", " ;", "\t#", "\t;"}) {
       value = value.substr(0, value.find(comment));
     }
-    found = trimmed(value);  // the last one counts
+    found = trimmed(value);  // of repeated settings the last counts
   }
   return found;
 }
@@ -86,7 +86,7 @@ RetryEnvironment read_retry_environment() {
   }
   std::string profile = variable("AWS_PROFILE");
   if (profile.empty()) profile = "default";
-  // SDKs do without a file that they cannot read.
+  // A file that cannot be read is ignored, as SDKs do.
   std::string ignored;
   const std::string text = read_whole_file(file, kMaxConfigBytes, ignored).value_or("");
 

@@ -10,7 +10,7 @@
 
 namespace retrysim::scenario {
 
-/// A setting with where it was found: "AWS_RETRY_MODE", "~/.aws/config [profile ci]".
+/// A setting, and where it was found: "AWS_RETRY_MODE", "~/.aws/config [profile ci]".
 struct EnvironmentSetting {
   std::string text;
   std::string origin;
@@ -21,25 +21,26 @@ struct RetryEnvironment {
   std::optional<EnvironmentSetting> max_attempts;  ///< the first attempt included
   std::string new_retries_2026;                    ///< AWS_NEW_RETRIES_2026
 
-  /// Whether that switches an SDK to revision 2.1, and to standard mode by default: if it is
-  /// "true", in any case; PHP and Go require exactly that.
+  /// Whether `new_retries_2026` switches an SDK to revision 2.1, and to standard mode by default:
+  /// it is "true" in upper or lower case; PHP and Go require lower case.
   bool new_retries_for(std::string_view sdk) const;
 };
 
-/// The setting that a key takes from the environment.
+/// A question for the setting that a key takes from the environment.
 struct EnvironmentQuery {
   const RetryEnvironment& environment;
-  std::string_view sdk;   ///< as written; botocore if it is not
-  std::string_view mode;  ///< as resolved; empty before it is
+  std::string_view sdk;   ///< the SDK as written; botocore if it is not
+  std::string_view mode;  ///< the mode as resolved; empty before
 };
 
 /// Reads variables and config file (AWS_CONFIG_FILE, else ~/.aws/config; profile AWS_PROFILE, else
-/// "default"). Variables override the file. A setting that is missing, or cannot be read, is not
-/// set.
+/// "default"). Variables override the file. A setting that is missing or cannot be read stays
+/// empty.
 RetryEnvironment read_retry_environment();
 
-/// `key` of a profile in the text of a config file. Sections are [default] and [profile NAME];
-/// comments begin with # or ;; indented lines belong to the setting above them.
+/// The value of `key` in a profile, from the text of a config file; empty if it is not set.
+/// Sections are [default] and [profile NAME]; comments begin with # or ;; indented lines belong to
+/// the setting above them.
 std::optional<std::string> find_in_profile(std::string_view text, std::string_view profile,
                                            std::string_view key);
 

@@ -21,20 +21,20 @@ namespace {
 // --- The law -------------------------------------------------------------------------------------
 
 struct Bucket {
-  double low = 0, high = 0;  ///< the last one has no end
-  double below = 0;          ///< the share of requests up to `low`
+  double low = 0, high = 0;  ///< the bounds; the last bucket has no upper one
+  double below = 0;          ///< share of requests up to `low`
   double share = 0;
 };
 
-/// A function of the share of requests that is linear in the logarithm of their times, if these are
-/// of a certain law.
+/// A function of the share of requests that is linear in the logarithm of their times if these
+/// follow a certain law.
 using Scale = double (*)(double share);
 
 double lognormal_scale(double share) { return kernel::normal_quantile(share); }
 double weibull_scale(double share) { return kernel::log(-kernel::log1p(-share)); }
 double pareto_scale(double share) { return -kernel::log1p(-share); }
 
-constexpr int kPieces = 64;  ///< values that stand for a bucket
+constexpr int kPieces = 64;  ///< number of values that stand for a bucket
 
 /// The times in each bucket by pieces of one law, which runs on beyond the outermost counts.
 class Pieces {
@@ -47,7 +47,7 @@ class Pieces {
     }
   }
 
-  /// One count alone says nothing of how times spread.
+  /// Whether there are pieces: a single count says nothing about how times spread.
   bool exist() const { return points_.size() > 1; }
 
   double value(const Bucket& b, double share) const {
@@ -65,7 +65,7 @@ class Pieces {
     const Point& from = is_first ? p : q;
     const double time = kernel::exp(from.log_time + (at - scale_(from.share)) / slope);
     if (!std::isfinite(b.high)) return std::max(time, b.low);
-    constexpr double kInside = 1e-6;  // what is just at `low` counts below it
+    constexpr double kInside = 1e-6;  // a value at `low` counts in the bucket below
     return std::clamp(time, b.low + kInside * (b.high - b.low), b.high);
   }
 
@@ -103,7 +103,7 @@ double mean_of(const std::vector<Bucket>& buckets, const Values& values) {
   return mean;
 }
 
-/// What the mean may be.
+/// The range in which the mean may lie, s.
 struct Span {
   double low = std::numeric_limits<double>::infinity(), high = 0;
   void add(double mean) {
@@ -112,7 +112,8 @@ struct Span {
   }
 };
 
-/// Without any assumption, but one on times beyond the last bound: at most three times that.
+/// The range of the mean without any assumption, except that times beyond the last bound are at
+/// most three times that bound.
 Span widest(const std::vector<Bucket>& buckets) {
   constexpr double kBeyond = 3;
   Span span{0, 0};
@@ -125,8 +126,8 @@ Span widest(const std::vector<Bucket>& buckets) {
 
 double density(const Bucket& b) { return b.share / (b.high - b.low); }
 
-/// Means of laws through the counts: by `values`, and with an end bucket filled as densely as its
-/// neighbour.
+/// Adds the means of laws through the counts: by `values`, and with an end bucket filled as densely
+/// as its neighbour.
 void add_means(Span& span, const std::vector<Bucket>& buckets, const Values& values) {
   constexpr double kNoteworthy = 0.01;
   const double mean = mean_of(buckets, values);
@@ -148,7 +149,8 @@ void add_means(Span& span, const std::vector<Bucket>& buckets, const Values& val
   }
 }
 
-/// Whether no smooth law is seen: nearly all in one bucket, or two peaks on the logarithmic axis.
+/// Whether the counts show no smooth law: nearly all requests are in one bucket, or there are two
+/// peaks on the logarithmic axis.
 bool is_rough(const std::vector<Bucket>& buckets) {
   constexpr double kNearlyAll = 0.8, kDip = 0.8;
   std::vector<double> heights;
@@ -166,7 +168,8 @@ bool is_rough(const std::vector<Bucket>& buckets) {
   return false;
 }
 
-/// Shifts the times within their buckets until the mean is as given.
+/// Shifts the times within their buckets until the mean is `mean_s`. Throws std::invalid_argument
+/// if no shift gives that mean.
 void give_mean(const std::vector<Bucket>& buckets, Values& values, double mean_s) {
   const auto shifted = [&](double exponent) {
     Values result = values;
@@ -203,15 +206,15 @@ void give_mean(const std::vector<Bucket>& buckets, Values& values, double mean_s
 // --- Files ---------------------------------------------------------------------------------------
 
 struct CountRow {
-  double le = 0;  ///< s; the last one infinite
+  double le = 0;  ///< upper bound, s; the last one is infinite
   double count = 0;
   Place place;
 };
 
 /// One histogram of a file.
 struct CountedSeries {
-  std::string name;                           ///< without _bucket; empty in CSV
-  std::map<std::string, std::string> labels;  ///< without le
+  std::string name;                           ///< metric name without _bucket; empty in CSV
+  std::map<std::string, std::string> labels;  ///< labels without `le`
   std::vector<CountRow> rows;
   std::optional<double> sum;
   double unit_s = 1;
@@ -225,7 +228,7 @@ struct CountedSeries {
   }
 };
 
-/// Prometheus keeps seconds; what does not says so in its name.
+/// The unit of a metric's times in seconds: 1, as in Prometheus, unless the name says otherwise.
 double unit_of(std::string_view name) {
   for (const auto& [ending, unit] : {std::pair<std::string_view, double>{"_milliseconds", 1e-3},
                                      {"_millis", 1e-3},
@@ -243,8 +246,8 @@ bool is_name_part(char c) {
          c == ':' || c == '.';
 }
 
-/// A line of the text exposition format up to its value: NAME{LABEL="VALUE",...}. Takes it from
-/// `rest`; nothing if it is none.
+/// A line of the text exposition format up to its value: NAME{LABEL="VALUE",...}. `take_sample`
+/// takes it from the front of `rest`; empty if there is none.
 struct Sample {
   std::string name;
   std::map<std::string, std::string> labels;
@@ -290,7 +293,7 @@ std::optional<Sample> take_sample(std::string_view& rest) {
   return sample;
 }
 
-/// A number as Prometheus writes it.
+/// A number as Prometheus writes it; empty if the text is none.
 std::optional<double> number_in(std::string_view text) {
   if (text == "+Inf" || text == "Inf") return std::numeric_limits<double>::infinity();
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -391,7 +394,7 @@ class Exposition {
   std::map<std::string, std::size_t> index_;
 };
 
-/// `series`: a name, labels, or both; empty: any.
+/// The member `series`: a name, labels, or both; empty: any.
 struct Selector {
   std::string text;
   Sample wanted;
@@ -479,7 +482,7 @@ class HistogramReader {
     return true;
   }
 
-  /// The chosen histograms of the file that the member names; at least one.
+  /// The chosen histograms of the file that `member` names, at least one; empty after an error.
   std::optional<std::vector<CountedSeries>> counts_in(const std::string& member) {
     const Node& named = table_.find(member)->value;
     const CsvFile* file = files_.open(named.text, named.place);
@@ -558,7 +561,8 @@ class HistogramReader {
     return true;
   }
 
-  /// Takes off what had been counted before; counters that began anew since then have not.
+  /// Subtracts the counts of the file `before`; counters that restarted since then are kept whole.
+  /// False after an error.
   bool subtract(std::vector<CountedSeries>& counted) {
     const auto before = counts_in("before");
     if (!before) return false;

@@ -21,7 +21,7 @@ std::string what_of(const std::vector<Diagnostic>& diagnostics) {
   return first.file.empty() ? first.message : to_string(first);
 }
 
-/// What a message says: that of a log begins with its place, "access.log:12: ".
+/// A diagnostic from a message; messages about logs begin with their place, "access.log:12: ".
 Diagnostic diagnostic_of(const std::string& message) {
   Diagnostic d;
   d.message = message;
@@ -53,7 +53,7 @@ std::string named(const std::string& text, char mark,
   return result;
 }
 
-/// The request as a mistake in no file; the part that is named first is its key.
+/// A diagnostic of a mistake in a request, without a file; its key is the part that is named first.
 Diagnostic diagnostic_of_request(const std::string& text, char mark) {
   Diagnostic d;
   d.message = named(text, mark, [&](const std::string& part) {

@@ -1,4 +1,4 @@
-// What can be a name, of anything and of a scenario; and the paths of tables that follow from
+// Which texts can be names, of anything or of a scenario, and the paths of tables that follow from
 // names.
 //
 // SPDX-License-Identifier: MIT
@@ -17,8 +17,8 @@
 
 namespace retrysim::scenario {
 
-/// Whether nothing is drawn for a character: blanks (also those of Hangul and Braille) and
-/// Unicode's Default_Ignorable_Code_Point.
+/// Whether a character is not drawn: blanks (also those of Hangul and Braille) and Unicode's
+/// Default_Ignorable_Code_Point.
 inline bool is_invisible(std::uint32_t point) {
   struct Points {
     std::uint32_t first, last;
@@ -34,8 +34,8 @@ inline bool is_invisible(std::uint32_t point) {
                              [=](const Points& r) { return r.first <= point && point <= r.last; });
 }
 
-/// Whether a reader can see that it is a name: something is drawn for it, and it has neither
-/// control characters, those of the direction of writing included, nor bytes that are not UTF-8.
+/// Whether a text can be seen as a name: some character is drawn, and none is a control character
+/// (of writing direction included) or invalid UTF-8.
 inline bool can_be_name(std::string_view text) {
   bool blank = true;
   while (!text.empty()) {
@@ -47,12 +47,12 @@ inline bool can_be_name(std::string_view text) {
   return !blank;
 }
 
-/// What to say of a name that cannot be that of a scenario, behind it.
+/// The end of a message about a name that cannot be that of a scenario.
 inline constexpr std::string_view kNoScenarioName =
     "cannot name a folder; expected 1 to 100 bytes of UTF-8 text, not only blanks, without /, \\ "
     "and control characters, not starting with . = + - or @";
 
-/// Whether `name` can be that of a scenario, and so of a folder and in spreadsheets. See
+/// Whether `name` can name a scenario, and so a folder, and is safe in spreadsheets. See
 /// `kNoScenarioName`.
 inline bool can_name_scenario(std::string_view name) {
   // =, +, - and @ begin a formula in spreadsheets that open the result files.
@@ -63,7 +63,7 @@ inline bool can_name_scenario(std::string_view name) {
          name.find_first_of(kBadAnywhere) == std::string_view::npos;
 }
 
-/// The table of a group in the scenario: "client.web", "service.front.calls.db".
+/// The path of a group's table in the scenario: "client.web", "service.front.calls.db".
 inline std::string path_of(const ClientSpec& client) {
   const std::size_t dot = client.name.find('.');  // names of services have none
   if (dot == std::string::npos) return "client." + client.name;

@@ -36,9 +36,10 @@ std::string_view name_of(Distribution::Kind kind) {
   return std::ranges::find(kLaws, kind, &Law::kind)->name;
 }
 
-/// A law that misses a percentile by more is none of them: about the error of a load.
+/// A law that misses a percentile by a larger share is not the right one; about the error of a
+/// load.
 constexpr double kFarOff = 0.25;
-/// Below, nobody needs to be told.
+/// Deviations up to this share are not mentioned.
 constexpr double kExact = 0.01;
 
 struct Percentile {
@@ -46,7 +47,7 @@ struct Percentile {
   Quantile quantile;
 };
 
-/// "its p95 is 6 % above the one given", for the one that is farthest off.
+/// The percentile that the law misses most: "its p95 is 6 % above the one given".
 std::string farthest(const std::vector<Percentile>& given, const QuantileLaw& law) {
   std::size_t worst = 0;
   const auto distance = [&](std::size_t i) { return law.values_s[i] / given[i].quantile.value_s; };
@@ -68,7 +69,7 @@ class PercentileReader {
     return law ? std::optional(std::move(law->law)) : std::nullopt;
   }
 
-  /// Nothing if there are mistakes; they are reported.
+  /// The law; empty if there are mistakes, which are reported.
   std::optional<QuantileLaw> find() {
     if (!read_members()) return std::nullopt;
     std::ranges::sort(given_, {}, [](const Percentile& p) { return p.quantile.share; });
@@ -136,7 +137,7 @@ class PercentileReader {
                               "p999 (99.9 %) there may be distribution, and mean or cv",
                               path_, in_quotes(member.name)));
     }
-    if (member.value.is_table()) {  // p99.9 without quotes
+    if (member.value.is_table()) {  // p99.9 without quotes makes a table
       return fail(member.place,
                   fmt::format("{}: a percentile's name with a point needs quotes, or no point: "
                               "p999 is 99.9 %",
@@ -263,7 +264,7 @@ std::string median_for_mean_note(const Node& value, std::string_view line) {
                                         : value.kind != Node::Kind::kArray;
   const std::size_t comment = line.find('#');
   if (!is_mean || comment == std::string_view::npos) return "";
-  constexpr std::size_t kMinName = 3;  // "P1" is a priority
+  constexpr std::size_t kMinName = 3;  // shorter names such as "P1" are priorities
   std::string word;
   for (const char written : std::string(line.substr(comment + 1)) + ' ') {
     const char c = written >= 'A' && written <= 'Z' ? static_cast<char>(written + 32) : written;

@@ -16,24 +16,24 @@
 namespace retrysim::scenario {
 
 /// The share that a percentile's name stands for: "p50" 0.5, "p999" and "p99.9" 0.999. The first
-/// two digits are per cent, all others decimals. Nothing of other names, "p0" and "p100" among
-/// them.
+/// two digits are per cent, all others decimals. Empty for other names, including "p0" and "p100".
 std::optional<double> percentile_share(std::string_view name);
 
 /// The laws whose percentiles may be given.
 std::vector<std::string_view> percentile_laws();
 
-/// Whether a table, which may be a distribution, has a member that is a percentile.
+/// Whether a table describes a distribution by percentiles: it has a member named like one.
 bool has_percentiles(const Node& table);
 
-/// Reads such a table; reports mistakes. Lognormal, unless `distribution` names the law; of three
-/// or more percentiles the law that comes nearest. One percentile is enough beside `mean` or `cv`,
-/// of a lognormal law, and for an exponential one.
+/// Reads a distribution by percentiles; reports mistakes, and is empty then. The law is lognormal
+/// unless `distribution` names another; with three or more percentiles, the law that comes nearest.
+/// One percentile is enough for an exponential law, and for a lognormal one beside `mean` or `cv`.
 std::optional<Distribution> read_percentiles(const std::string& path, const Node& table,
                                              CsvFiles& files);
 
-/// What was chosen for the user, as a note that follows the path of the key: which of the laws was
-/// nearest, and how far from the percentiles. Empty if nothing was. Of a table that can be read.
+/// A note to follow the path of the key: which law was chosen as the nearest, and how far it is
+/// from the percentiles. Empty if none had to be chosen. The table must be readable by
+/// `read_percentiles`.
 std::string percentile_note(const Node& table, CsvFiles& files);
 
 /// A note that follows the path of the key, if the comment on the line of a value speaks of p50, a

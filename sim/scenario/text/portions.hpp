@@ -1,4 +1,4 @@
-// Long texts for libraries that know nothing of being stopped.
+// Streams of long texts with stop points, for libraries that have none.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -13,12 +13,12 @@
 
 namespace retrysim::scenario {
 
-/// The text, which must live as long, a little at a time with a stop point before each. Where it
-/// has been read to can be asked for and set, and what was read can be put back.
+/// A buffer that gives a text a little at a time, with a stop point before each portion. The text
+/// must outlive it. The position can be read and set, and characters can be put back.
 class Portions : public std::streambuf {
  public:
-  /// Has a first portion already: libraries that read a little while they begin leak memory if that
-  /// is interrupted.
+  /// The first portion is ready at once: libraries that read a little while they begin leak memory
+  /// if that is interrupted.
   explicit Portions(std::string_view text) : text_(text) {
     stop_point();
     show(0);
@@ -55,7 +55,8 @@ class Portions : public std::streambuf {
 
  private:
   std::size_t position() const { return begin_ + static_cast<std::size_t>(gptr() - eback()); }
-  /// What follows there. Nobody writes into it: a buffer for reading has no `const` of its own.
+  /// Shows the portion that begins at `at`. Nobody writes into it: a buffer for reading has no
+  /// `const` of its own.
   void show(std::size_t at) {
     constexpr std::size_t kPortion = 4096;
     const std::string_view portion = text_.substr(at, kPortion);
@@ -68,12 +69,12 @@ class Portions : public std::streambuf {
   std::size_t begin_ = 0;
 };
 
-/// Reads such a text; `Interrupted` comes out of whatever reads it.
+/// A stream of a long text; `Interrupted` comes out of whatever reads it.
 class PortionedStream : public std::istream {
  public:
   explicit PortionedStream(std::string_view text) : std::istream(nullptr), portions_(text) {
     rdbuf(&portions_);
-    exceptions(std::ios::badbit);  // without which an exception of the buffer would be forgotten
+    exceptions(std::ios::badbit);  // otherwise an exception of the buffer is lost
   }
 
  private:

@@ -1,4 +1,4 @@
-// From places to diagnostics: the excerpt of the source line and the caret below it.
+// Makes diagnostics of places: the excerpt of the source line and the caret below it.
 //
 // SPDX-License-Identifier: MIT
 #include "scenario/text/problems.hpp"
@@ -18,13 +18,13 @@ constexpr std::size_t kExcerptWidth = 76;
 constexpr std::string_view kCut = "...";
 
 // One character as an excerpt shows it: a tab becomes a blank, so that the caret stays below its
-// place, and what a terminal might obey or cannot show becomes a question mark.
+// place, and characters that a terminal might obey or cannot show become question marks.
 std::string_view in_one_column(std::string_view character) {
   if (character == "\t") return " ";
   return is_printable(character) ? character : "?";
 }
 
-// The code points of `text` in [from, to), printable.
+// The code points [from, to) of `text`, made printable.
 std::string slice(std::string_view text, std::size_t from, std::size_t to) {
   std::string result;
   for (std::size_t i = 0; i < to && !text.empty(); ++i) {
@@ -78,8 +78,8 @@ std::string_view Sources::line(int source, int line) const {
 
 namespace {
 
-/// The key that a line of TOML gives a value: what stands before its first equals sign. Empty if it
-/// gives none, as within a value of several lines.
+/// The key to which a line of TOML gives a value: the text before its first equals sign. Empty if
+/// there is none, as within a value of several lines.
 std::string_view key_of_line(std::string_view line) {
   const std::size_t equals = line.find('=');
   const std::string_view key = trimmed(line.substr(0, equals));
@@ -88,7 +88,7 @@ std::string_view key_of_line(std::string_view line) {
   return is_key ? key : std::string_view();
 }
 
-/// "client.web" for "[client.web]"; empty if the line is no heading of a table.
+/// The table that a line is the heading of: "client.web" for "[client.web]"; empty if it is none.
 std::string_view table_of_line(std::string_view line) {
   const std::string_view text = trimmed(line.substr(0, line.find('#')));
   const bool is_heading = text.size() > 2 && text.starts_with('[') && text.ends_with(']') &&
@@ -96,15 +96,16 @@ std::string_view table_of_line(std::string_view line) {
   return is_heading ? trimmed(text.substr(1, text.size() - 2)) : std::string_view();
 }
 
-/// The key whose name or value is at a place, with its table; of the heading of a table the table.
+/// The full path of the key whose name or value is at a place; at the heading of a table, the
+/// table's path.
 std::string key_at(const Sources& sources, Place place) {
-  if (place.source != 0) return {};  // a CSV input
+  if (place.source != 0) return {};  // the place is in a CSV input
   const std::string_view at = sources.line(place.source, place.line);
   if (at.empty()) return {};
   const std::string& whole = sources.text(place.source);
   std::string_view before(whole.data(), static_cast<std::size_t>(at.data() - whole.data()));
   std::string_view key;
-  for (std::string_view line = at;;) {  // upwards, to the heading
+  for (std::string_view line = at;;) {  // goes upwards, to the heading of the table
     if (const std::string_view table = table_of_line(line); !table.empty()) {
       return std::string(table) + (key.empty() ? "" : ".") + std::string(key);
     }
@@ -136,8 +137,8 @@ std::vector<Diagnostic> Problems::diagnostics() const {
     d.file = sources_->file(place.source);
     d.message = message;
     d.nearest = suggested(message);
-    if (is_edit(d.file)) {                         // the argument is the place
-      d.file = std::string(part_of_edit(d.file));  // a copy: the part lies in the file
+    if (is_edit(d.file)) {                         // the argument of the edit is the place
+      d.file = std::string(part_of_edit(d.file));  // a copy: the view points into `d.file`
       d.in_request = true;
       const std::string& text = sources_->text(place.source);
       d.key = trimmed(text.substr(0, text.find('=')));

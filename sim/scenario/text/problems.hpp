@@ -1,6 +1,6 @@
 // Places in a scenario's sources, and the list of mistakes found there. Every value of a scenario
-// keeps its place, so a mistake found late (a sum of probabilities, say) is still reported where
-// the user wrote it.
+// keeps its place, so that a mistake found late (a sum of probabilities, say) is still reported
+// where the user wrote it.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -33,7 +33,7 @@ class Sources {
 
   const std::string& file(int source) const { return at(source).file; }
   const std::string& text(int source) const { return at(source).text; }
-  /// The text of a line (from 1) without its end; empty if there is no such line.
+  /// The text of a line (from 1) without its line feed; empty if there is no such line.
   std::string_view line(int source, int line) const;
 
  private:
@@ -51,7 +51,7 @@ inline constexpr std::string_view kVaryFile = "\x01vary";
 
 /// Whether `file` is not a file but an edit.
 inline bool is_edit(std::string_view file) { return file == kEditFile || file == kVaryFile; }
-/// The part of the request that an edit is: "set", "vary".
+/// The name of the part of a request that an edit is: "set", "vary".
 inline std::string_view part_of_edit(std::string_view file) { return file.substr(1); }
 
 /// Collects mistakes and keeps the first 20 by place, so that ten megabytes of nonsense cost no

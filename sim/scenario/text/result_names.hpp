@@ -11,7 +11,8 @@
 
 namespace retrysim::scenario {
 
-/// Tables and documents of all commands. Those of further variants are "scenario-2.toml", ...
+/// Names of the tables and documents of all commands. Scenarios of further variants are
+/// "scenario-2.toml", ...
 inline constexpr std::array<std::string_view, 38> kResultFiles = {
     "advice.csv",     "attempts.csv",   "backtest.csv",     "burstiness.csv",      "choose.csv",
     "compare.csv",    "confirm.csv",    "curve.csv",        "durations.csv",       "equilibria.csv",
@@ -22,20 +23,20 @@ inline constexpr std::array<std::string_view, 38> kResultFiles = {
     "thresholds.csv", "timeseries.csv", "tip.csv",          "trajectories.csv",    "uncertain.csv",
     "upgrade.csv",    "verdicts.csv",   "size.csv"};
 
-/// Pictures that scripts/plot.py puts beside the data, each in one of the formats.
+/// Names of pictures that scripts/plot.py puts beside the data, each in one of `kPictureFormats`.
 inline constexpr std::array<std::string_view, 16> kPictures = {
     "advise", "glance",        "fit",       "overview",  "latency",    "compare",
     "sweep",  "sweep_clients", "tip",       "tip_curve", "hysteresis", "choose",
     "map",    "phase_plane",   "uncertain", "size"};
 inline constexpr std::array<std::string_view, 3> kPictureFormats = {".png", ".svg", ".pdf"};
 
-/// The page that `retrysim report` puts there.
+/// The page that `retrysim report` puts into a result folder.
 inline constexpr std::string_view kReportPage = "report.html";
 
-/// How the names of folders begin in which a result is collected.
+/// Prefix of the names of folders in which a result is collected.
 inline constexpr std::string_view kStagingMark = ".retrysim-new-";
 
-/// The folder beside results in which commands keep replications that are done.
+/// The folder beside results in which commands keep finished replications.
 inline constexpr std::string_view kStoreFolder = ".retrysim-runs";
 
 /// Whether a command writes a file of this name as a part of its result.
@@ -49,7 +50,7 @@ inline bool is_result_file(std::string_view name) {
   return std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Whether it is the name of a picture or of the page, which are made from a result.
+/// Whether `name` is that of a picture or of the page, which are made from a result.
 inline bool is_made_from_result(std::string_view name) {
   if (name == kReportPage) return true;
   return std::any_of(kPictureFormats.begin(), kPictureFormats.end(), [&](std::string_view format) {
@@ -59,7 +60,7 @@ inline bool is_made_from_result(std::string_view name) {
   });
 }
 
-/// Whether an input file must not be called so.
+/// Whether an input file must not have this name.
 inline bool is_taken_by_results(std::string_view name) {
   return is_result_file(name) || is_made_from_result(name) || name.starts_with(kStagingMark);
 }

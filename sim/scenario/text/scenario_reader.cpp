@@ -115,7 +115,7 @@ namespace retrysim {
 
 namespace {
 
-// The part of a path that makes a TOML section: "client.web" of "client.web.retry.mode".
+// The part of a path that names a TOML section: "client.web" of "client.web.retry.mode".
 std::string_view section_of(std::string_view path) {
   for (const scenario::KeyScope& scope : scenario::key_scopes()) {
     if (!scope.pattern.ends_with(".*")) continue;
@@ -143,7 +143,8 @@ std::string origin_text(const ResolvedKey& key) {
   return key.origin_detail;
 }
 
-// Where comments are aligned: as far to the right as the longest origin lets them, within reason.
+// The range of the column at which comments are aligned: as far to the right as the longest origin
+// permits.
 constexpr std::size_t kLeastCommentColumn = 30, kMaxCommentColumn = 50;
 
 std::size_t comment_column(const LoadedScenario& loaded, std::size_t columns) {
@@ -181,7 +182,7 @@ LoadedScenario load(const std::filesystem::path& path, const std::vector<std::st
 
 namespace {
 
-/// Whether a text is a scenario of its own. A mistake in it is not said here.
+/// Whether a text is a scenario of its own. Mistakes in it are not reported here.
 bool is_scenario(const std::string& text) {
   scenario::Sources sources;
   scenario::Problems problems(sources);
@@ -228,7 +229,8 @@ std::string to_toml(const LoadedScenario& loaded, bool with_origins, std::size_t
   });
   std::string_view section;
   for (const ResolvedKey& key : loaded.keys) {
-    // The effect of some keys is written out, so that the file means the same everywhere.
+    // Some keys are left out, because their effect is written out, so that the file means the same
+    // everywhere.
     const scenario::KeyInfo* row = with_origins ? nullptr : scenario::find_key(key.path);
     if (row != nullptr && row->role == scenario::KeyRole::kReplaced) continue;
     const std::string_view own = section_of(key.path);

@@ -21,12 +21,12 @@ namespace retrysim::scenario {
 /// The largest scenario file that is read.
 inline constexpr std::uintmax_t kMaxScenarioBytes = std::uintmax_t{64} << 20;
 
-/// The text of a scenario file; if it cannot be read, nothing, and `errors` has one more that says
-/// why. A stop point: throws Interrupted.
+/// The text of a scenario file; if it cannot be read, empty, and an entry of `errors` says why. A
+/// stop point: throws Interrupted.
 std::optional<std::string> read_scenario_text(const std::filesystem::path& path,
                                               std::vector<Diagnostic>& errors);
 
-/// A file whose keys stand over those of a scenario file.
+/// A file whose keys override those of a scenario file.
 struct Overlay {
   std::string text, file;           ///< `file` names it in messages
   std::filesystem::path directory;  ///< CSV inputs that it names are relative to this
@@ -36,10 +36,10 @@ class ScenarioReader {
  public:
   /// Parses `text`, puts the keys of `overlay`, if there is one, into it (`merge_file`), and
   /// applies `edits`, as given to --set. `file` names it in messages; CSV inputs are relative to
-  /// `directory`. Mistakes come with every `load`.
+  /// `directory`. Mistakes are reported by every `load`.
   ScenarioReader(std::string_view text, const std::string& file, std::filesystem::path directory,
                  const std::vector<std::string>& edits, const Overlay* overlay = nullptr);
-  /// A reader with CSV inputs of `inputs` only, which must outlive the object.
+  /// As above, with CSV inputs only from `inputs`, which must outlive the object.
   ScenarioReader(std::string_view text, const std::string& file, const InputTexts& inputs,
                  const std::vector<std::string>& edits);
 
@@ -48,24 +48,24 @@ class ScenarioReader {
   LoadResult load(const std::vector<std::string>& variant_edits = {}) const& {
     return load(variant_edits, memory_.get());
   }
-  /// For a reader that loads only once, which keeps nothing for later.
+  /// As above, for a reader that loads only once and keeps nothing for later.
   LoadResult load(const std::vector<std::string>& variant_edits = {}) && {
     return load(variant_edits, nullptr);
   }
 
  private:
   LoadResult load(const std::vector<std::string>& variant_edits, CsvMemory* memory) const;
-  /// Merges the overlay into the file called `scenario`; false, with errors, if that cannot be.
+  /// Merges the overlay into the file called `scenario`; false, with errors, if that is impossible.
   bool put_over(const Overlay& overlay, const std::string& scenario);
 
   Sources sources_;
   Problems problems_;
-  std::optional<Node> file_;  // if it has been edited: as it was before
+  std::optional<Node> file_;  // the file as it was before edits; empty without edits
   std::vector<std::string> edits_;
-  std::vector<std::string> notes_;  ///< of names of earlier versions
+  std::vector<std::string> notes_;  ///< notes about names of earlier versions
   std::optional<Node> root_;
   std::filesystem::path directory_;
-  int overlay_ = -1;  ///< its source, if there is one
+  int overlay_ = -1;  ///< index of the overlay's source; -1: none
   std::filesystem::path overlay_directory_;
   const InputTexts* inputs_ = nullptr;
   std::unique_ptr<CsvMemory> memory_ = std::make_unique<CsvMemory>();
@@ -77,9 +77,9 @@ namespace retrysim {
 
 /// Reads the file `variant` as a variant of the scenario file `path`. With a `name` it is a
 /// scenario of its own, and `path` is not read. Otherwise its keys are put into `path`: table by
-/// table, but a table that says what it is (`retry.mode`, `arrivals.process`, the name of a
-/// distribution) replaces the one that is there. CSV inputs are relative to the file that names
-/// them. The edits follow, as for `load_scenario_file`.
+/// table, but a table with a deciding key (`retry.mode`, `arrivals.process`, the name of a
+/// distribution) replaces the existing one. CSV inputs are relative to the file that names them.
+/// The edits follow, as for `load_scenario_file`.
 LoadResult load_scenario_file_with(const std::filesystem::path& path,
                                    const std::filesystem::path& variant,
                                    const std::vector<std::string>& edits,

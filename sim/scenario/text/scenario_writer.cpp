@@ -10,12 +10,12 @@ namespace retrysim::scenario {
 
 namespace {
 
-/// The text in lines of at most so many columns, broken at blanks; longer words stick out.
+/// The text in lines of at most `columns` columns, broken at blanks; longer words stick out.
 std::string in_lines(std::string_view text, std::size_t columns, std::string_view first,
                      std::string_view others) {
   std::string all, line(first);
   std::size_t width = columns_of(line);
-  bool is_empty = true;  // but for what is in front
+  bool is_empty = true;  // the line has nothing but its prefix
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
@@ -81,7 +81,7 @@ void ScenarioWriter::write_keys() {
   const auto assignment = [&](const Line& line) {
     return fmt::format("{:<{}} = {}", line.key, in_table ? names : 0, line.value);
   };
-  constexpr std::size_t kBetween = 4;  // two blanks and "# "
+  constexpr std::size_t kBetween = 4;  // columns of two blanks and "# "
   if (in_table) {
     for (const Line& line : keys_) names = std::max(names, line.key.size());
     for (const Line& line : keys_) {

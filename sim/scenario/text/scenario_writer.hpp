@@ -1,4 +1,4 @@
-// Scenario files are written here: tables, keys with comments, and sentences above them.
+// A writer of scenario files: tables, keys with comments, and sentences above them.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -16,32 +16,33 @@ class ScenarioWriter {
   /// Where the comment on a key stands.
   enum class Comments : std::uint8_t {
     kBehind,   ///< behind its value, after two blanks, however long the line becomes
-    kInTable,  ///< the comments of a table, and its equals signs, stand in one column each
-    kAt,       ///< in column `comments_at`, or after the value if that is longer
+    kInTable,  ///< comments and equals signs of a table stand in one column each
+    kAt,       ///< the comment is in column `comments_at`, or after a longer value
   };
   struct Layout {
-    std::size_t columns = 100;  ///< with kInTable and kAt, a comment that ends beyond is above
+    std::size_t columns = 100;  ///< with kInTable and kAt, longer lines get their comment above
     Comments comments = Comments::kBehind;
     std::size_t comments_at = 0;
   };
 
   explicit ScenarioWriter(Layout layout) : layout_(layout) {}
 
-  /// A sentence of any length, broken at blanks. `first` is in front of its first line, `others` in
-  /// front of all others.
+  /// Writes a sentence of any length as a comment, broken at blanks. `first` precedes its first
+  /// line, `others` all other lines.
   void comment(std::string_view sentence, std::string_view first = "# ",
                std::string_view others = "# ");
   void blank();
-  /// `[path]`, with a blank line above. Names in it are quoted where they must be.
+  /// Writes the heading `[path]` with a blank line above. Names in the path must already be quoted
+  /// where necessary.
   void table(std::string_view path);
-  /// A table without the blank line.
+  /// Writes the heading of a table without the blank line.
   void section(std::string_view path);
-  /// A line as it is.
+  /// Writes a line unchanged.
   void line(std::string_view text);
-  /// `value` is TOML. An empty comment is left out.
+  /// Writes a key; `value` is TOML. An empty comment is left out.
   void key(std::string_view name, std::string_view value, std::string_view comment = "");
 
-  /// The file so far.
+  /// The text of the file so far.
   std::string text();
 
  private:
@@ -53,7 +54,7 @@ class ScenarioWriter {
 
   Layout layout_;
   std::string text_;
-  std::vector<Line> keys_;  // of the table, as far as they stand one below the other
+  std::vector<Line> keys_;  // keys of the present block, one below the other
 };
 
 }  // namespace retrysim::scenario

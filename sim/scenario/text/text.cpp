@@ -28,7 +28,8 @@ std::uint32_t byte_at(std::string_view text, std::size_t i) {
   return static_cast<unsigned char>(text[i]);
 }
 
-/// Overlong forms, surrogates and what lies beyond Unicode.
+/// Whether a decoded character of `size` bytes is valid: no overlong form, no surrogate, and not
+/// beyond Unicode.
 bool is_valid(std::uint32_t c, std::size_t size) {
   constexpr std::uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
   return c >= kSmallest[size] && c <= 0x10FFFF && (c < 0xD800 || c > 0xDFFF);
@@ -140,7 +141,7 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
   std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
   for (const std::string_view candidate : known) {
     const std::size_t distance = edit_distance(name, candidate);
-    // Something must be left of the word, or "x" would be near to every short name.
+    // Some of the word must be left, or "x" would be near to every short name.
     if (distance < best_distance && distance < std::max(name.size(), candidate.size())) {
       best = candidate;
       best_distance = distance;
@@ -168,7 +169,7 @@ namespace {
 
 constexpr double kMaxSaid = 1e15, kLeastSaid = 1e-9;
 
-/// What is said of a number that cannot be written out; empty: it can.
+/// The text for a number that cannot be written out; empty if it can.
 std::string not_said(double number) {
   if (std::isnan(number)) return "an unknown number";
   return number > kMaxSaid ? fmt::format("more than {:.0f}", kMaxSaid) : "";

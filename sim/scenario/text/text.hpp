@@ -26,7 +26,7 @@ constexpr std::string_view trimmed(std::string_view text) {
 // --- Fit for a terminal --------------------------------------------------------------------------
 
 /// The bytes at the front of `text`, which must not be empty, that make up one character: a valid
-/// UTF-8 sequence, or a single byte that begins none.
+/// UTF-8 sequence, or a single byte that begins no such sequence.
 std::string_view first_character(std::string_view text);
 
 /// Whether `character`, one of those that `first_character` yields, is valid UTF-8.
@@ -43,7 +43,7 @@ bool is_printable(std::string_view character);
 /// `text` with everything that is not printable written as an escape: \t, \r, \x1B, \u202E. Line
 /// feeds stay.
 std::string printable(std::string_view text);
-/// The text of a piece of one line: a line feed becomes \n.
+/// As `printable`, for a text on one line: a line feed becomes \n.
 std::string printable_line(std::string_view text);
 
 /// Number of columns that a text takes on a terminal: its UTF-8 characters, as `printable` shows
@@ -56,54 +56,55 @@ std::size_t columns_of(std::string_view text);
 /// into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The nearest of `known`, the first of equals; empty if none is near enough to be a misspelling.
+/// The nearest of `known`, the first of equally near ones; empty if none is near enough to be a
+/// misspelling.
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);
 
-/// At most the first ten of them: "a, b, ... and 99,990 more". For messages about lists of any
+/// At most the first ten words: "a, b, ... and 99,990 more". For messages about lists of any
 /// length.
 std::string joined_first(const std::vector<std::string_view>& words);
 
-/// "99,990".
+/// A number with commas between thousands: "99,990".
 std::string grouped(std::size_t number);
 
-// Numbers in sentences have no exponent, and are never "inf" or "nan": what is too large to be read
-// is "more than 1000000000000000", what is too small "less than 0.000000001", and what is no number
-// at all "an unknown number". Those below zero are 0.
+// Numbers in sentences have no exponent, and are never "inf" or "nan": a number too large to be
+// read is "more than 1000000000000000", one too small "less than 0.000000001", and NaN "an unknown
+// number". Numbers below zero are 0.
 
 /// A number of things with `digits` significant digits: "3120", "0.5", "0.000012".
 std::string said_count(double number, int digits = 3);
-/// All of its digits, and none behind the point.
+/// A number with all digits before the point, and none behind it.
 std::string said_whole(double number);
 /// A time: "78 ms", "0.125 s", "8.5 minutes", "20 hours".
 std::string said_time(double seconds, int digits = 3);
-/// A share as a percentage; one that is not whole is never called 100 %, nor 0 % if it is not zero.
+/// A share as a percentage; 100 % only if it is 1, and 0 % only if it is 0.
 std::string said_share(double share);
 /// A multiple of something: "1.9 times".
 std::string said_times(double ratio);
 
-/// A number as it is said, and what there are so many of: "1 run", "20 runs", "0.5 runs", "1
-/// policy", "2 policies". `noun`: one of them.
+/// A number with its noun: "1 run", "20 runs", "0.5 runs", "1 policy", "2 policies". `noun` is the
+/// singular.
 std::string said_things(std::string_view number, std::string_view noun);
 std::string said_things(std::size_t number, std::string_view noun);
 /// "3 of 20 runs", "1 of 1 run".
 std::string said_part(std::size_t part, std::size_t all, std::string_view noun);
 
-/// `did you mean "x"?` if one is near, else `PREFIX: a, b, c`, the first ten of them.
+/// `did you mean "x"?` if a known name is near, else `PREFIX: a, b, c` with the first ten known
+/// names.
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& known,
                        std::string_view prefix);
 
-/// The name that a message suggests in this way for a misspelt one; empty if it has none.
+/// The name that a message suggests by `suggestion` for a misspelt one; empty if it suggests none.
 std::string suggested(std::string_view message);
 
-/// The SDK whose place this one took, and whose legacy mode people may mean; empty if there is
-/// none.
+/// The SDK that `sdk` replaced, whose legacy mode people may mean; empty if there is none.
 std::string_view predecessor(std::string_view sdk);
 
-/// The presets with numbers of their own for an API, or those for "default": "legacy: botocore,
-/// java-v1; standard 2.0: dotnet; custom". Empty if there are none.
+/// The presets with numbers of their own for an API, or for "default": "legacy: botocore, java-v1;
+/// standard 2.0: dotnet; custom". Empty if there are none.
 std::string presets_for(std::string_view api);
 
-/// The words with ", " between them.
+/// The words, separated by ", ".
 std::string joined(const std::vector<std::string_view>& words);
 
 // --- Files ---------------------------------------------------------------------------------------
@@ -112,15 +113,15 @@ std::string joined(const std::vector<std::string_view>& words);
 class InputFile {
  public:
   explicit InputFile(const std::filesystem::path& path);
-  /// A reader of a file that is open, and stays so.
+  /// A reader of an open file, which stays open.
   explicit InputFile(int descriptor);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
-  /// Otherwise errno says why not.
+  /// Whether the file is open; otherwise errno says why not.
   bool is_open() const { return descriptor_ >= 0; }
-  /// The next bytes; 0 at the end, -1 with errno if it cannot be read. A stop point, also while
-  /// nobody writes to a pipe: throws Interrupted.
+  /// Reads the next bytes and returns their number; 0 at the end, -1 with errno after an error. A
+  /// stop point, also while nobody writes to a pipe: throws Interrupted.
   std::ptrdiff_t read(std::span<char> bytes) const;
 
  private:
@@ -128,8 +129,9 @@ class InputFile {
   bool closes_;
 };
 
-/// The bytes of a file of at most `most_bytes`; otherwise nothing, and `error` says why not
-/// ("cannot be read: ..."). A stop point, also while a pipe has no writer: throws Interrupted.
+/// The bytes of a file of at most `most_bytes`; empty if it is larger or cannot be read, and
+/// `error` says why ("cannot be read: ..."). A stop point, also while a pipe has no writer: throws
+/// Interrupted.
 std::optional<std::string> read_whole_file(const std::filesystem::path& path,
                                            std::uintmax_t most_bytes, std::string& error);
 

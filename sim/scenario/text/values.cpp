@@ -38,7 +38,7 @@ constexpr std::array<Unit, 6> kUnits{{{"ns", 1},
                                       {"min", 60'000'000'000},
                                       {"h", 3'600'000'000'000}}};
 
-// Numbers in messages: the shortest text, without the ".0" that TOML needs.
+// A number in messages: the shortest text, without the ".0" that TOML needs.
 std::string plain(double value) {
   constexpr double kMaxWhole = 1e15;
   if (value == std::trunc(value) && std::abs(value) < kMaxWhole) {
@@ -47,7 +47,7 @@ std::string plain(double value) {
   return render_number(value);
 }
 
-// What is accepted beside a number or a duration.
+// The words that are accepted beside a number or a duration, as the end of a list.
 std::string other_words(const ValueRules& rules) {
   std::string result;
   if (!rules.else_word.empty()) result += ", or \"" + std::string(rules.else_word) + "\"";
@@ -60,7 +60,7 @@ bool in_range(const Range& range, double value) {
   return !(range.above_min && value == range.min);
 }
 
-// About the longest duration that 64 bits of nanoseconds hold: 285 years.
+// The longest duration, s: about what 64 bits of nanoseconds hold, 285 years.
 constexpr std::int64_t kLongestSeconds = 9'000'000'000;
 
 std::optional<WrittenDuration> from_seconds(double seconds) {
@@ -75,7 +75,8 @@ struct NumberWithUnit {
   std::int64_t unit_ns = 0;
 
   double seconds() const {
-    // Dividing by a power of ten rounds once; multiplying by 1e-3 would round twice.
+    // Small units divide by a power of ten, which rounds once; multiplying by 1e-3 would round
+    // twice.
     return unit_ns >= 1'000'000'000 ? value * static_cast<double>(unit_ns / 1'000'000'000)
                                     : value / static_cast<double>(1'000'000'000 / unit_ns);
   }
@@ -86,7 +87,7 @@ std::optional<NumberWithUnit> parse_number_with_unit(std::string_view text) {
   if (end == std::string_view::npos) return std::nullopt;
   NumberWithUnit result{text.substr(0, end + 1), 0, 0};
   std::string_view name = text.substr(end + 1);
-  if (name.starts_with(' ')) name.remove_prefix(1);  // "2 s", as durations are shown
+  if (name.starts_with(' ')) name.remove_prefix(1);  // "2 s": durations are shown with a blank
   const auto unit =
       std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) { return u.name == name; });
   if (unit == kUnits.end()) return std::nullopt;
@@ -97,7 +98,7 @@ std::optional<NumberWithUnit> parse_number_with_unit(std::string_view text) {
   return result;
 }
 
-// A duration in either way of writing; nothing if `node` is neither.
+// A duration written as text or as a number of seconds; empty if `node` is neither.
 std::optional<WrittenDuration> duration_of(const Node& node) {
   if (node.is_text()) return parse_duration(node.text);
   if (node.kind == Node::Kind::kInteger) {
@@ -108,7 +109,7 @@ std::optional<WrittenDuration> duration_of(const Node& node) {
   return std::nullopt;
 }
 
-// How a wrong value is shown: as the user wrote it, if that is short.
+// A wrong value for messages: as the user wrote it, if that is short.
 std::string shown(const Node& node) {
   if (node.is_text()) return in_quotes(node.text);
   constexpr std::size_t kLongest = 60;
@@ -135,7 +136,7 @@ class ValueReader {
       return std::move(value_);
     }
     if (node_.is_text() && !rules_.also_word.empty() && node_.text == rules_.also_word) {
-      value_.is_else_word = true;  // until its meaning is looked up
+      value_.is_else_word = true;  // until the word's meaning is looked up
       value_.text = node_.text;
       return std::move(value_);
     }
@@ -188,7 +189,8 @@ class ValueReader {
     return false;
   }
 
-  // A length of time that is too short or too long is told so; anything else is no duration.
+  // Reports a value that is no duration; a length of time that is too short or too long is called
+  // so.
   bool fail_duration() {
     std::optional<double> seconds;
     if (node_.is_text()) {
@@ -232,7 +234,8 @@ class ValueReader {
     return in_range(rules_.range, node_.real) || fail();
   }
 
-  // The text of a value that is text, or that was typed as an edit where `2.0` may mean text.
+  // The text of a value: text itself, or an edit as typed, where `2.0` may mean text; null for
+  // others.
   const std::string* text() const {
     if (node_.is_text()) return &node_.text;
     const bool scalar = !node_.is_table() && node_.kind != Node::Kind::kArray;
@@ -386,7 +389,7 @@ std::string expected(const ValueRules& rules) {
   const Range& range = rules.range;
   std::string limits = to_string(range);
   if (rules.kind == ValueKind::kCount && std::isfinite(range.min) && !std::isfinite(range.max)) {
-    // As far as integers of TOML go.
+    // The limit is as far as integers of TOML go.
     limits = "from " + plain(range.min) + " to " +
              std::to_string(std::numeric_limits<std::int64_t>::max());
   }
@@ -410,13 +413,13 @@ std::optional<double> amount_of(const Node& node) {
 
 namespace {
 
-// From here on a bare number of seconds is rare where requests are timed.
+// Times of requests from this on, s, are rarely written as a bare number.
 constexpr double kLongRequestSeconds = 100;
-// From here on a factor may be a percentage.
+// Factors from this on may be percentages.
 constexpr double kLargeFactor = 10;
 
-// The first number without a unit that is long for a part of a request: the value itself, one of a
-// list, or a parameter of a distribution that is a duration.
+// The first number without a unit that is long for a part of a request: the value itself, an
+// element of a list, or a duration among the parameters of a distribution; null if there is none.
 const Node* bare_long_time(const Node& node) {
   const bool number = node.kind == Node::Kind::kInteger || node.kind == Node::Kind::kReal;
   if (number) return node.real >= kLongRequestSeconds ? &node : nullptr;
@@ -431,7 +434,7 @@ const Node* bare_long_time(const Node& node) {
 
 std::string percent_hint(double value) {
   if (!(value > 1 && value <= 100)) return "";
-  const double share = std::round(value * 1e10) / 1e12;  // 0.999, not 0.9990000000000001
+  const double share = std::round(value * 1e10) / 1e12;  // avoids 0.9990000000000001 for 0.999
   return "; did you mean " + plain(share) + " (" + plain(value) + " %)?";
 }
 
@@ -480,7 +483,7 @@ std::string render_value(const ValueRules& rules, const Node& node) {
 
 std::string to_text(Duration duration) {
   const std::int64_t ns = duration.count();
-  for (std::string_view name : {"s", "ms", "us"}) {  // minutes and hours are harder to compare
+  for (std::string_view name : {"s", "ms", "us"}) {  // minutes and hours compare badly
     const auto unit =
         std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) { return u.name == name; });
     if (ns % unit->nanoseconds == 0) {
@@ -509,7 +512,7 @@ std::optional<WrittenDuration> parse_duration(std::string_view text) {
 
 namespace {
 
-/// The value of a number or a duration, which a bare number is in seconds; nothing of other values.
+/// The value of a number, or of a duration in seconds; empty for other values.
 std::optional<double> quantity_of(std::string_view toml) {
   if (toml.size() >= 2 && toml.front() == '"' && toml.back() == '"') {
     const auto parsed = parse_duration(toml.substr(1, toml.size() - 2));
@@ -551,7 +554,7 @@ constexpr Parameter kParameters[] = {
     {"file", ParameterKind::kFile},      {"factor", ParameterKind::kNumber},
 };
 
-// Arguments in the order of the form's parameters; lengths of time in seconds.
+// The arguments of a distribution, in the order of the form's parameters; durations in seconds.
 struct Arguments {
   std::vector<double> numbers;
   WeightedValues table;
@@ -562,7 +565,8 @@ struct Form {
   Distribution (*make)(const Arguments& a);
 };
 
-// Phases of an Erlang distribution are counted; its maker takes an int.
+// The number of phases of an Erlang distribution, from its shape. Throws std::invalid_argument if
+// it is not a whole number in range.
 int whole_shape(double shape) {
   constexpr double kMost = Distribution::kMaxErlangShape;
   if (!(shape >= 1 && shape <= kMost) || shape != static_cast<double>(static_cast<int>(shape))) {
@@ -670,7 +674,7 @@ class DistributionReader {
   }
 
  private:
-  // Finds the form whose parameters are those given; reports names that none has.
+  // Finds the form that has the given parameters; reports names that no form has.
   bool choose_form() {
     const Member* kind = table_.find("distribution");
     if (kind == nullptr) {
@@ -718,7 +722,7 @@ class DistributionReader {
     return good;
   }
 
-  // Whether every member given is a parameter of the form.
+  // Whether every given member is a parameter of the form.
   bool fits(const Form& form) const {
     const auto parameters = words_of(form.about.parameters);
     return std::all_of(table_.members.begin(), table_.members.end(), [&](const Member& m) {
@@ -819,17 +823,17 @@ std::optional<Distribution> read_distribution(const std::string& path, const Nod
 
 // --- Ranges of --vary ----------------------------------------------------------------------------
 
-// In decimal arithmetic: a number is a whole multiple of a power of ten (and of a unit of time), so
-// 0.1:0.9:0.1 has the nine values that a reader expects.
+// Ranges are computed in decimal arithmetic: a number is a whole multiple of a power of ten (and of
+// a unit of time), so 0.1:0.9:0.1 has the nine values that a reader expects.
 
 namespace {
 
 constexpr int kMaxDecimals = 15;
-constexpr std::int64_t kMaxDigits = 1'000'000'000'000'000'000;  // 10^18: sums of two do fit
+constexpr std::int64_t kMaxDigits = 1'000'000'000'000'000'000;  // 10^18: sums of two still fit
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// digits * 10^-decimals, in `unit`.
+/// A decimal number: digits * 10^-decimals, in `unit`.
 struct Decimal {
   std::int64_t digits = 0;
   int decimals = 0;
@@ -837,7 +841,7 @@ struct Decimal {
   std::string unit;   ///< "" for a plain number
 };
 
-/// The product, if it is a number that we handle.
+/// The product of two numbers; empty if it has more than 18 digits.
 std::optional<std::int64_t> times(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
@@ -856,13 +860,13 @@ std::int64_t nanoseconds_of_unit(const std::string& unit) {
   return one ? one->duration.count() : 0;
 }
 
-/// What is no number at all is told apart from a number of too many digits.
+/// The result of reading a number; tells a text that is no number from a number of too many digits.
 struct Parsed {
   bool is_number = false;
   std::optional<Decimal> decimal;
 };
 
-// [-] digits [. digits] [e [+-] digits] [unit]
+// Reads [-] digits [. digits] [e [+-] digits] [unit].
 class DecimalReader {
  public:
   explicit DecimalReader(std::string_view text) : rest_(text) {}
@@ -901,7 +905,7 @@ class DecimalReader {
     }
   }
 
-  // An exponent has a digit, so that the unit of "5e" is not taken for one.
+  // Takes an exponent, which must have a digit; the "e" of "5e" is not one.
   bool take_exponent() {
     if (!rest_.starts_with('e') && !rest_.starts_with('E')) return true;
     rest_.remove_prefix(1);
@@ -916,7 +920,7 @@ class DecimalReader {
     return true;
   }
 
-  // Without zeros at the end, and without a negative number of decimals.
+  // Removes zeros at the end and negative decimals; false if the number has too many digits.
   bool normal() {
     if (too_long_) return false;
     while (decimal_.decimals > 0 && decimal_.digits % 10 == 0) {
@@ -958,14 +962,14 @@ RangeResult failure(std::size_t part, std::string message) {
   return result;
 }
 
-/// `value` in units of `unit` and with `decimals` decimals.
+/// The digits of `value` in `unit` with `decimals` decimals; empty if they are too many.
 std::optional<std::int64_t> scaled(const Decimal& value, int decimals, const std::string& unit) {
   auto digits = times_power_of_ten(value.digits, decimals - value.decimals);
   if (!digits || value.unit.empty()) return digits;
   return times(*digits, nanoseconds_of_unit(value.unit) / nanoseconds_of_unit(unit));
 }
 
-/// The smallest unit of time among them; "" if none has one.
+/// The smallest unit of time among the values; "" if none has a unit.
 std::string smallest_unit(const std::vector<Decimal>& values) {
   std::string unit;
   for (const Decimal& v : values) {
@@ -975,7 +979,8 @@ std::string smallest_unit(const std::vector<Decimal>& values) {
   return unit;
 }
 
-/// Reads the numbers of a range; all of them are durations or none is, except for zero.
+/// Reads the numbers of a range, which must all be durations or all plain, except for zero; returns
+/// what is wrong, if anything.
 std::optional<RangeResult> read_numbers(const std::vector<std::string_view>& texts,
                                         std::vector<Decimal>& numbers) {
   for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -27,15 +27,15 @@ enum class ValueKind : std::uint8_t {
   kBoolean,
   kWord,  ///< one of the words of ValueRules::words
   kText,
-  kNames,              ///< a text, or a list of some
+  kNames,              ///< a text, or a list of texts
   kFile,               ///< the name of a CSV file
   kDistribution,       ///< a duration, or { distribution = ..., ... }
-  kDistributionList,   ///< [ ... ] of these, at least one
+  kDistributionList,   ///< [ ... ] of distributions, at least one
   kAmount,             ///< a number or a duration, whichever another key takes
   kCountDistribution,  ///< a whole number, or { distribution = ..., ... } of a number
 };
 
-/// The numbers that a key accepts; durations in seconds.
+/// The range of numbers that a key accepts; durations in seconds.
 struct Range {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
@@ -48,16 +48,16 @@ inline constexpr Range kShare{.min = 0, .max = 1};
 /// "> 0", ">= 1", "from 0 to 1"; empty for every number.
 std::string to_string(const Range& range);
 
-/// What kind of quantity a value is: values that would be unusual for it, and mostly have the wrong
-/// unit, are noted (`likely_slip`).
+/// What kind of quantity a value is: unusual values, which mostly have the wrong unit, are noted
+/// (`likely_slip`).
 enum class Quantity : std::uint8_t {
   kOther,
-  kFactor,       ///< 1 is as usual; some write 50 for 50 %
+  kFactor,       ///< a factor, where 1 changes nothing; some write 50 for 50 %
   kName,         ///< text that tells tables apart; not empty
-  kRequestTime,  ///< of a request or a part of one; some write 2000 for 2000 ms
+  kRequestTime,  ///< the time of a request or a part of one; some write 2000 for 2000 ms
 };
 
-/// Stands for the SDK's own default.
+/// A value that stands for the SDK's own default.
 inline constexpr std::string_view kAsTheSdk = "sdk";
 
 /// The requirements on a value.
@@ -67,24 +67,24 @@ struct ValueRules {
   std::string_view words;           ///< kWord: "fifo|lifo"
   std::string_view else_word;       ///< a word accepted instead, such as "unlimited"; may be empty
   std::string_view unit;            ///< "s", "1/s", "tokens"; empty: none
-  std::string_view also_word = {};  ///< a second such word; may be empty
+  std::string_view also_word = {};  ///< a second accepted word; may be empty
   Quantity quantity = Quantity::kOther;
 
-  /// These rules, with a word that is accepted as well.
+  /// These rules, with `word` as the accepted word.
   constexpr ValueRules or_word(std::string_view word) const {
     ValueRules rules = *this;
     rules.else_word = word;
     return rules;
   }
-  /// These rules, with a word that is accepted, too.
+  /// These rules, with `word` as the second accepted word.
   constexpr ValueRules or_also_word(std::string_view word) const {
     ValueRules rules = *this;
     rules.also_word = word;
     return rules;
   }
-  /// These rules, with "sdk" accepted as well: as the SDK has it.
+  /// These rules, with "sdk" as the second accepted word.
   constexpr ValueRules or_as_the_sdk() const { return or_also_word(kAsTheSdk); }
-  /// These rules for a quantity of such a kind.
+  /// These rules for a quantity of kind `its_kind`.
   constexpr ValueRules of(Quantity its_kind) const {
     ValueRules rules = *this;
     rules.quantity = its_kind;
@@ -98,7 +98,7 @@ struct ValueRules {
   }
 };
 
-/// "a duration (>= 0) or \"none\"": for messages and lists.
+/// What is expected of a value, for messages and lists: "a duration (>= 0) or \"none\"".
 std::string expected(const ValueRules& rules);
 
 /// A value that has been read. Which member holds it depends on the kind.
@@ -110,23 +110,23 @@ struct Value {
   std::int64_t count = 0;
   bool boolean = false;  ///< kBoolean; kWord: whether it is the second word
   std::size_t word = 0;  ///< index into ValueRules::words
-  std::string text;      ///< kText, kFile, kWord; kNames: the only one
+  std::string text;      ///< kText, kFile, kWord: the text; kNames: the only name
   std::vector<std::string> names;
   Distribution distribution;
   bool is_constant = false;  ///< kCountDistribution: `count` is the value, not `distribution`
   std::vector<Distribution> list;
 };
 
-/// Reads `node` as `path` should be read; otherwise reports what is wrong. `files` reads the files
-/// of empirical distributions.
+/// Reads `node`, the value of the key `path`; if it breaks the rules, reports what is wrong and
+/// returns nothing. `files` reads the files of empirical distributions.
 std::optional<Value> read_value(const ValueRules& rules, const std::string& path, const Node& node,
                                 CsvFiles& files);
 
-/// The number or, in seconds, the duration that a value is.
+/// The value as a number, or in seconds if it is a duration; empty if it is neither.
 std::optional<double> amount_of(const Node& node);
 
-/// What the user may have meant instead, with the present meaning: "= 2000 is 2000 s; did you mean
-/// "2000ms"?". Empty if there is no doubt. `node` has been read by `rules`.
+/// A hint at what the user may have meant instead, with the present meaning: "= 2000 is 2000 s; did
+/// you mean "2000ms"?". Empty if there is no doubt. `node` has been read by `rules`.
 std::string likely_slip(const ValueRules& rules, const Node& node);
 
 /// ", did you mean 0.5 (50 %)?", if `value` is a percentage where a share is expected.
@@ -135,7 +135,7 @@ std::string percent_hint(double value);
 /// The value as a resolved scenario writes it: files by their file name alone.
 std::string render_value(const ValueRules& rules, const Node& node);
 
-/// The parts of "a|b|c".
+/// The words of "a|b|c".
 std::vector<std::string_view> split_words(std::string_view words);
 
 /// A duration as text: an exact number of the largest fitting unit, such as "1500ms".
@@ -158,7 +158,7 @@ struct DistributionForm {
   std::string_view meaning;
 };
 
-/// Every form; a distribution with two sets of parameters has two.
+/// All forms; a distribution with two sets of parameters has two.
 const std::vector<DistributionForm>& distribution_forms();
 
 /// Names of all parameters of any distribution, and `distribution` itself.
@@ -181,11 +181,11 @@ std::optional<Distribution> read_distribution(const std::string& path, const Nod
 /// The most values that one range may have.
 inline constexpr std::size_t kMaxRangeValues = 1'000'000;
 
-/// The values of a range as TOML texts, or what is wrong and with which part of it.
+/// The values of a range as TOML texts, or an error and the part of the range that is wrong.
 struct RangeResult {
   std::vector<std::string> values;
   std::string error;     ///< empty: none
-  std::size_t part = 0;  ///< 0 LO, 1 HI, 2 STEP or *N
+  std::size_t part = 0;  ///< the wrong part: 0 LO, 1 HI, 2 STEP or *N
 };
 
 /// Whether `text` is a number or a duration with a unit, so that "LO:" begins a range.

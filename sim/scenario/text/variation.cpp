@@ -1,4 +1,4 @@
-// Reading --vary, and building the grid of variants.
+// Reads --vary, and builds the grid of variants.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/scenario.hpp>
@@ -25,7 +25,7 @@ constexpr std::size_t kMaxVariants = 10'000'000;
 constexpr std::string_view kForm =
     "expected PATH=V1,V2,... or PATH=LO:HI:STEP, such as client.web.count=10,20";
 
-/// Part of the argument; keeps its place.
+/// A part of the argument, with its place.
 struct Piece {
   std::string_view text;
   std::size_t at = 0;  ///< offset in the argument
@@ -204,7 +204,7 @@ class VariationReader {
   std::set<std::vector<std::string>> seen_;
 };
 
-/// The error as any other, with the argument as its source.
+/// A mistake as a diagnostic, with the argument as its source.
 Diagnostic diagnostic(std::string_view text, const Mistake& mistake) {
   scenario::Sources sources;
   scenario::Problems problems(sources);
@@ -217,7 +217,7 @@ Diagnostic diagnostic(std::string_view text, const Mistake& mistake) {
   return problems.diagnostics().front();
 }
 
-/// The last `count` names of a path; nothing if it has fewer.
+/// The last `count` names of a path; empty if it has fewer.
 std::optional<std::string> ending(const std::vector<std::string>& names, std::size_t count) {
   if (count > names.size()) return std::nullopt;
   std::string result;
@@ -282,11 +282,11 @@ std::vector<std::string> short_names(std::span<const std::string> paths) {
 
 namespace {
 
-/// How a variant is named by the values of one key, by their texts: a table by the members that
-/// tell it from the other tables, the first of them that do; "..." stands for the rest.
+/// The name of each value of one key in the names of variants. A table is named by the first
+/// members that tell it from the other tables; "..." stands for the rest.
 std::map<std::string, std::string> names_of_values(const std::set<std::string>& values) {
   std::map<std::string, std::string> names;
-  std::map<std::string, std::vector<std::string>> tables;  // each as its members
+  std::map<std::string, std::vector<std::string>> tables;  // members of each table, as texts
   for (const std::string& value : values) {
     names[value] = scenario::shown_value(value);
     const auto node = scenario::parse_value(value, {});
@@ -306,7 +306,7 @@ std::map<std::string, std::string> names_of_values(const std::set<std::string>& 
       return std::ranges::count_if(
           alike, [&](const auto* others) { return std::ranges::count(*others, member) == 0; });
     };
-    // A table that is alone among words is known by its first member.
+    // The only table among the values is named by its first member.
     std::vector<std::string> kept;
     if (alike.empty() && !members.empty()) kept.push_back(members.front());
     while (!alike.empty()) {
@@ -316,7 +316,7 @@ std::map<std::string, std::string> names_of_values(const std::set<std::string>& 
       std::erase_if(
           alike, [&](const auto* others) { return std::ranges::count(*others, kept.back()) == 0; });
     }
-    // A table that says less than another one has nothing that tells them apart: it stays whole.
+    // A table whose members another one has too cannot be told apart: it is named by all members.
     if (!alike.empty()) kept = members;
     // A comma would break a column of CSV.
     names[value] =
@@ -344,14 +344,15 @@ std::size_t grid_size(std::span<const Variation> variations) {
 }  // namespace
 
 double grid_bytes(std::span<const Variation> variations) {
-  constexpr double kGrowth = 2;  // of vectors that grow
+  constexpr double kGrowth = 2;  // capacity of growing vectors over their size
   double each = sizeof(Variant);
   for (const Variation& v : variations) {
     for (std::size_t p = 0; p < v.paths.size(); ++p) {
       double length = 0;
       for (const auto& choice : v.choices) length += static_cast<double>(choice[p].size());
       length /= static_cast<double>(std::max<std::size_t>(v.choices.size(), 1));
-      // An edit and a value, with their text; the value once more in the name, behind its label.
+      // Each variant has an edit and a value, with their texts, and the value once more in its
+      // name, behind its label.
       const auto path = static_cast<double>(v.paths[p].size());
       each += 2 * kGrowth * sizeof(std::string) + 1.5 * path + 3 * length;
     }
@@ -366,7 +367,7 @@ std::vector<Variant> grid(std::span<const Variation> variations) {
     paths.insert(paths.end(), v.paths.begin(), v.paths.end());
   }
   const std::vector<std::string> labels = short_names(paths);
-  std::vector<std::map<std::string, std::string>> names;  // by path
+  std::vector<std::map<std::string, std::string>> names;  // names of values, for each path
   for (const Variation& v : variations) {
     for (std::size_t p = 0; p < v.paths.size(); ++p) {
       std::set<std::string> values;
