@@ -23,9 +23,9 @@ namespace {
 using stats::Series;
 
 constexpr std::size_t kMeasures = 12;
-// The aims.
+// Places of the aims among the measures.
 constexpr std::size_t kSuccess = 0, kRecovered = 1, kRecoveryTime = 2, kWithin = 3, kLatency = 4;
-// Parts of the success.
+// Places of the parts of the success.
 constexpr std::size_t kDisturbed = 5, kQuiet = 6;
 
 const std::array<AdviceMeasure, kMeasures>& measures() {
@@ -49,17 +49,17 @@ const std::array<AdviceMeasure, kMeasures>& measures() {
   return table;
 }
 
-/// The latencies of successes, and those of all requests, which say whether a difference is one of
-/// the requests that succeed on both sides or only of those that do so on one.
+/// A latency of successes, and that of all requests, which tells whether a difference is one of the
+/// requests that succeed on both sides or only on one.
 struct LatencyPair {
   std::size_t measure;
   std::string_view of_all;
 };
 constexpr LatencyPair kLatencies[] = {{kLatency, "latency_mean"}, {7, "latency_p99"}};
 
-/// By replication.
+/// Series of values by replication.
 struct Values {
-  /// The value of every measure, of all client groups together; then of the latencies of all
+  /// The values of every measure, of all client groups together; then the latencies of all
   /// requests.
   std::array<Series, kMeasures + std::size(kLatencies)> of_all;
   /// The success rate of each of `advised_groups`.
@@ -69,8 +69,8 @@ struct Values {
   const Series& operator[](std::size_t m) const { return of_all[m]; }
 };
 
-/// The groups that are also judged alone, by number: those of clients outside, the highest priority
-/// first, if there is more than one priority.
+/// The groups that are also judged alone, by number: groups of clients outside, the highest
+/// priority first; none if all have the same priority.
 std::vector<std::size_t> advised_groups(const Scenario& scenario) {
   std::vector<std::size_t> groups;
   for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
@@ -98,7 +98,7 @@ Values values_of(const Scenario& scenario, std::span<const execution::UnitResult
         of_phases.begin());
     for (std::size_t r = 0; r < rows.size(); ++r) {
       if (m == kRecovered && !stats::can_confirm_recovery(scenario)) {
-        values[m].push_back(std::nullopt);  // it would be 0, whatever happens
+        values[m].push_back(std::nullopt);  // without that, it would always be 0
       } else if (!measure.in_quiet) {
         values[m].push_back(metrics.at(r, metrics.clients() - 1, index_of(*measure.metric)));
       } else if (quiet != phases.end()) {
@@ -136,7 +136,7 @@ std::optional<double> mean_of(const Series& series) {
   return e ? std::optional(e->mean) : std::nullopt;
 }
 
-/// Success within the duration is another aim only where the drain makes it another figure.
+/// Removes the success within the duration unless the drain makes it differ from the success rate.
 void leave_out_drain(Values& now, std::vector<Values>& tried) {
   constexpr double kNoteworthy = 0.01;
   const auto differs = [](const Values& v) {
@@ -148,7 +148,7 @@ void leave_out_drain(Values& now, std::vector<Values>& tried) {
   for (Values& v : tried) std::fill(v[kWithin].begin(), v[kWithin].end(), std::nullopt);
 }
 
-/// The values of all scenarios, in their order.
+/// The values of all scenarios, in the order of `scenarios`.
 std::vector<Values> values_of_all(const std::vector<const Scenario*>& scenarios,
                                   const ReplicationOptions& options) {
   std::vector<execution::Unit> wanted;
@@ -193,7 +193,7 @@ int direction_of(const AdviceMeasure& measure, const Scenario& scenario,
   return (d.difference > 0) == more_is_better ? 1 : -1;
 }
 
-/// The effects of all remedies on one measure: one family of comparisons.
+/// Adds the effects of all remedies on one measure: one family of comparisons.
 void compare_all(std::size_t m, std::size_t aims, const Values& now,
                  const std::vector<Values>& tried, Advice& advice) {
   const AdviceMeasure& measure = measures()[m];
@@ -207,7 +207,7 @@ void compare_all(std::size_t m, std::size_t aims, const Values& now,
   }
 }
 
-/// Their effects on the success of each group: one family each.
+/// Adds the remedies' effects on the success of each group: one family of comparisons each.
 void compare_groups(std::size_t aims, const Values& now, const std::vector<Values>& tried,
                     Advice& advice) {
   const AdviceMeasure& measure = measures()[kSuccess];
@@ -223,9 +223,10 @@ void compare_groups(std::size_t aims, const Values& now, const std::vector<Value
   }
 }
 
-/// Where more or fewer requests succeed, their latency is that of others: of those that failed
-/// before, say, because they were made during the outage. It then counts as changed only if the
-/// latency of all requests has changed in the same direction.
+/// Drops changes in latency that may come from different requests: if more or fewer requests
+/// succeed, the successes include, say, requests made during the outage. The latency of successes
+/// then counts as changed only if the latency of all requests has changed significantly in the same
+/// direction.
 void leave_out_other_requests(const Values& now, const std::vector<Values>& tried,
                               std::vector<RemedyTrial>& trials) {
   for (std::size_t l = 0; l < std::size(kLatencies); ++l) {
@@ -244,7 +245,8 @@ void leave_out_other_requests(const Values& now, const std::vector<Values>& trie
   }
 }
 
-/// Whether a group of the highest priority at which success changes has changed in this direction.
+/// Whether the success of a group has changed in `direction`, among the groups of the highest
+/// priority with any change.
 bool changes_first(const RemedyTrial& trial, const std::vector<AdvisedGroup>& groups,
                    int direction) {
   bool found = false;
@@ -265,7 +267,7 @@ RemedyVerdict judge(const RemedyTrial& trial, const std::vector<AdvisedGroup>& g
   };
   if (any(1)) return any(-1) ? RemedyVerdict::kMixed : RemedyVerdict::kHelps;
   if (any(-1)) return RemedyVerdict::kHarms;
-  // What is faster and loses successes in a part of the run is no help.
+  // A remedy that is faster but loses successes in a part of the run is no help.
   const bool loses = effects[kDisturbed].direction < 0 || effects[kQuiet].direction < 0;
   for (const std::size_t m : {kRecoveryTime, kLatency}) {
     if (effects[m].direction > 0) return loses ? RemedyVerdict::kMixed : RemedyVerdict::kHelps;
@@ -274,7 +276,7 @@ RemedyVerdict judge(const RemedyTrial& trial, const std::vector<AdvisedGroup>& g
   return RemedyVerdict::kNoDifference;
 }
 
-/// The places of the trials, the best first.
+/// The indices of the trials, the best first.
 std::vector<std::size_t> ranking(const std::vector<RemedyTrial>& trials) {
   std::vector<std::size_t> order(trials.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -296,8 +298,8 @@ std::vector<std::size_t> ranking(const std::vector<RemedyTrial>& trials) {
   return order;
 }
 
-/// Marks those that help as much as the first one, as far as can be told. Which one is the first is
-/// known only now, so the tests have to hold for each of the trials in its place, and for all aims.
+/// Marks the trials that help as much as the first one, as far as can be told. Which trial is first
+/// is known only now, so the tests allow for each of the trials in its place, and for all aims.
 void find_equals(std::vector<RemedyTrial>& ranked, const std::vector<Values>& values,
                  const Scenario& scenario) {
   std::size_t others = 0;

@@ -1,5 +1,5 @@
-// `choose`: check the request, and race the policies stage by stage. estimate/selection.hpp has the
-// rules of the race.
+// The command `choose`: checks the request, and races the policies stage by stage. The rules of the
+// race are in estimate/selection.hpp.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/compare.hpp>
@@ -35,16 +35,17 @@
 
 namespace retrysim::experiment {
 
-/// Throws RequestError.
+/// Checks a request. Throws RequestError.
 void check_choice(const std::vector<NamedScenario>& policies, const ChooseOptions& options);
 
-/// The limits, each with a tolerance. Throws RequestError if there is none for a bound.
+/// The limits, each with a tolerance. Throws RequestError if a bound gives none.
 std::vector<ChoiceLimit> with_tolerances(std::vector<ChoiceLimit> limits);
 
-/// Between which values every replication's value of the metric lies, if there is an upper bound.
+/// The range in which every replication's value of the metric lies; empty if there is no upper
+/// bound.
 std::optional<SelectionRange> range_of(const MetricInfo& metric);
 
-/// Where `MetricValues` keeps a client group, or "all".
+/// The index of a client group, or "all", in `MetricValues`.
 std::size_t place_of_client(const Scenario& scenario, std::string_view client);
 
 }  // namespace retrysim::experiment
@@ -275,7 +276,8 @@ std::uint64_t id_of_choice(const std::vector<NamedScenario>& policies,
 
 namespace {
 
-/// In so many runs what happens in one of twenty is seen with probability 95 %: 0.95^59 < 0.05.
+/// Runs in which an event that happens in one of twenty is seen with probability 95 %: 0.95^59 <
+/// 0.05.
 constexpr std::size_t kRunsThatShowRarities = 59;
 
 /// The race of one choice.
@@ -309,7 +311,7 @@ class Race {
       if (const auto last = selection.most_observations()) {
         next = std::min(next, *last * options_.batch);
       }
-      // The boundaries are closed by then, but no policy may be observed twice for nothing.
+      // The boundaries are closed by then, but each stage must observe at least one more batch.
       next = std::max(next, so_far + options_.batch);
     }
     conclude(selection);
@@ -339,7 +341,7 @@ class Race {
     rules.range = range_of(*choice_.aim.metric);
     rules.patience = std::max<std::size_t>(1, options_.max_replications / options_.batch);
     rules.confidence = choice_.confidence;
-    // Times have the longest tails: a mean is normal only when it has seen some of them.
+    // Times have the longest tails: a mean is normal only when it includes some of the long times.
     if (!rules.range && choice_.aim.metric->unit == "s") {
       rules.least_observations =
           std::min(rules.patience, (kRunsThatShowRarities + options_.batch - 1) / options_.batch);
@@ -356,16 +358,16 @@ class Race {
     return rules;
   }
 
-  /// How much two mean latencies may differ by service times that are too rare to be seen in so
-  /// many observations. What is equally rare in both is no difference.
+  /// How much two mean latencies may differ, s, by service times that are too rare to be seen in so
+  /// many observations. Times that are equally rare in both make no difference.
   double unseen(std::size_t a, std::size_t b, std::size_t observations) const {
     const std::size_t runs = observations * options_.batch;
     return std::fabs(unseen_[a].in_mean(runs) - unseen_[b].in_mean(runs));
   }
 
-  /// How much of the difference of two mean latencies chance may make in so many observations, by
-  /// the laws of their service times: with the confidence that is promised, no more. A zone of the
-  /// reader's says which differences do not matter; one of ours may be as wide as that.
+  /// The largest difference of two mean latencies, s, that chance makes in so many observations, by
+  /// the laws of their service times, with the promised confidence. A zone that the user gives says
+  /// which differences do not matter; the default zone may be as wide as this.
   double by_chance(std::size_t a, std::size_t b, std::size_t observations) const {
     const std::size_t runs = observations * options_.batch;
     const double variance =
@@ -396,7 +398,8 @@ class Race {
     }
   }
 
-  /// The replications `from` to `from` + `count` - 1 of these policies, policy by policy.
+  /// The rows of replications `from` to `from` + `count` - 1 of the given policies, policy by
+  /// policy.
   std::vector<execution::UnitResult> rows_of(const std::vector<std::size_t>& policies,
                                              std::size_t from, std::size_t count) const {
     execution::Units units;
@@ -447,8 +450,9 @@ class Race {
     }
   }
 
-  /// Whether those left differ by next to nothing in each replication, of which there are enough.
-  /// To prove them equal would take many more; whoever wants that gives a zone.
+  /// Whether the policies that are left differ by next to nothing in each replication, of which
+  /// there are enough. Proof that they are equal would take many more replications; a user who
+  /// wants it gives a zone.
   bool are_equal(const Selection& selection, std::size_t replications) const {
     constexpr double kShareOfZone = 0.1;
     const auto leader = selection.leader();
@@ -472,7 +476,7 @@ class Race {
     });
   }
 
-  /// The policies that are left by an early end are as good as the leader.
+  /// Ends the race early: the policies that are left are as good as the leader.
   void end_early(const Selection& selection) {
     choice_.best = selection.leader();
     const std::vector<double>& best = choice_.policies[*choice_.best].aim;
@@ -484,8 +488,8 @@ class Race {
     }
   }
 
-  /// How far apart the best one and the others are, if all of them are as good: their means, and
-  /// after an early end any replication of theirs.
+  /// The largest distance of the best policy from the others, if all of them are as good, within
+  /// the zone: of their means, and after an early end of any replication. Empty otherwise.
   std::optional<double> distance_of_equals() const {
     double most = 0;
     const std::vector<double>& best = choice_.policies[*choice_.best].aim;
@@ -540,7 +544,7 @@ class Race {
     }
   }
 
-  /// The one whose worst limit is broken by least, measured in its tolerance.
+  /// The policy whose worst limit is broken by least, measured in the limit's tolerance.
   std::size_t nearest(const Selection& selection) const {
     std::size_t best = 0;
     double least = std::numeric_limits<double>::infinity();
@@ -563,11 +567,12 @@ class Race {
   PolicyChoice& choice_;
   const ChooseOptions& options_;
   const ReplicationOptions& run_;
-  std::vector<experiment::UnseenTimes> unseen_;  // of each policy; only for mean latencies
+  // Service times of each policy; only for mean latencies.
+  std::vector<experiment::UnseenTimes> unseen_;
 };
 
-/// What the reader should know of the observations: rare collapses, and whatever is not normal
-/// where that is assumed.
+/// Adds notes on the observations: rare collapses, and numbers that are not normal where that is
+/// assumed.
 void add_notes(PolicyChoice& choice) {
   for (const ChoicePolicy& p : choice.policies) {
     if (p.not_recovered == 0 || 2 * p.not_recovered >= p.replications) continue;

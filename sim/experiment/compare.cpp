@@ -28,10 +28,10 @@
 namespace retrysim {
 namespace {
 
-/// More than people can read; `sweep` is for that.
+/// Most variants of a comparison, more than people can read; `sweep` takes more.
 constexpr std::size_t kMaxVariants = 1000;
 
-/// A file that stands against the scenario's: NAME=FILE.
+/// A file that is compared with the scenario's: NAME=FILE.
 struct VariantFile {
   std::string name;
   std::filesystem::path path;
@@ -76,10 +76,10 @@ std::vector<VariantFile> read_variant_files(const std::vector<std::string>& text
 
 /// A variant before it is loaded.
 struct PlannedVariant : Variant {
-  const VariantFile* file = nullptr;  ///< null: that of the scenario
+  const VariantFile* file = nullptr;  ///< null: the scenario's own file
 };
 
-/// Every combination of the files with the values that are varied.
+/// All combinations of the files with the varied values.
 std::vector<PlannedVariant> planned_variants(const std::vector<Variation>& variations,
                                              const std::vector<VariantFile>& files) {
   std::vector<PlannedVariant> planned;
@@ -100,7 +100,7 @@ std::vector<PlannedVariant> planned_variants(const std::vector<Variation>& varia
   return planned;
 }
 
-/// The variants with the baseline first; it may be named by its values alone.
+/// The variants with the baseline first, which may be named by its values alone.
 std::vector<PlannedVariant> baseline_first(std::vector<PlannedVariant> variants,
                                            const std::string& baseline) {
   if (baseline.empty()) return variants;
@@ -136,8 +136,8 @@ void check_size(const std::vector<Variation>& variations, std::size_t files) {
                        " makes only one variant; give at least two values");
 }
 
-/// A result keeps the inputs of all variants in one folder, by their names. Two that differ are
-/// mistakes, which are better said before the simulation than behind it.
+/// Reports different input files of the same name: a result keeps the inputs of all variants in one
+/// folder. This is reported before the simulation rather than after it.
 void check_inputs(VariantsResult& result) {
   std::map<std::filesystem::path, std::filesystem::path> known;
   for (const NamedScenario& v : result.variants) {
@@ -162,7 +162,8 @@ void check_inputs(VariantsResult& result) {
   }
 }
 
-/// With `warmup = "auto"` all variants are measured over the same stretch of time.
+/// Finds one warm-up for all variants with `warmup = "auto"`, so that they are measured over the
+/// same stretch of time.
 void find_common_warmup(std::vector<ComparedVariant>& variants, const ReplicationOptions& run) {
   std::vector<Scenario> scenarios;
   for (const ComparedVariant& v : variants) {
@@ -175,7 +176,7 @@ void find_common_warmup(std::vector<ComparedVariant>& variants, const Replicatio
   }
 }
 
-/// The replications of all variants, side by side.
+/// Simulates the replications of all variants, side by side.
 void simulate_variants(std::vector<ComparedVariant>& variants, const ReplicationOptions& run) {
   std::vector<RunSpec> specs;
   for (const ComparedVariant& v : variants) {
@@ -206,7 +207,7 @@ stats::Series series_of(const ComparedVariant& v, const std::string& client, std
   return series;
 }
 
-/// A group that is alone is the same as all together.
+/// The names of all client groups, and "all"; a single group is left out, being the same as all.
 std::vector<std::string> clients_of(const std::vector<ComparedVariant>& variants) {
   std::vector<std::string> groups;
   for (const ComparedVariant& v : variants) {
@@ -225,7 +226,8 @@ bool has_values(const PairedDifference& d) {
   return d.pairs + d.only_variant + d.only_baseline > 0;
 }
 
-/// "servers=2 jitter=full" as keys and values; empty if the name is of another form.
+/// The keys and values in a name such as "servers=2 jitter=full"; empty if the name has another
+/// form.
 std::vector<std::pair<std::string, std::string>> keys_of(const std::string& name) {
   std::vector<std::pair<std::string, std::string>> keys;
   for (std::size_t from = 0; from <= name.size();) {
@@ -239,8 +241,8 @@ std::vector<std::pair<std::string, std::string>> keys_of(const std::string& name
   return keys;
 }
 
-/// The variants as points of a grid: the value of each key. Without keys if their names are of
-/// another form.
+/// The variants as points of a grid: the value of each key. There are no keys if names have another
+/// form.
 class Grid {
  public:
   explicit Grid(const std::vector<ComparedVariant>& variants) {
@@ -250,7 +252,7 @@ class Grid {
   const std::string& value(std::size_t variant, std::size_t key) const {
     return values_[variant][key];
   }
-  /// In the order of the variants, the baseline's first.
+  /// The values of a key in the order of the variants, the baseline's first.
   std::vector<std::string> values_of(std::size_t key) const {
     std::vector<std::string> result;
     for (const auto& values : values_) {
@@ -260,7 +262,7 @@ class Grid {
     }
     return result;
   }
-  /// The variant that differs from another one in this value alone, if there is one.
+  /// The variant that differs from `variant` only in the value of `key`, if there is one.
   std::optional<std::size_t> with(std::size_t variant, std::size_t key,
                                   const std::string& value) const {
     std::vector<std::string> wanted = values_[variant];
@@ -305,7 +307,8 @@ stats::Series average(const std::vector<const stats::Series*>& series) {
   return result;
 }
 
-/// Adds the effects of the values of one key on one metric, whose series by variant are given.
+/// Adds the effects of the values of one key on one metric. `series`: the metric's values by
+/// variant.
 void add_effects(std::vector<KeyEffect>& effects, const Grid& grid, std::size_t key,
                  const MetricInfo& metric, const std::vector<stats::Series>& series) {
   const std::vector<std::string> values = grid.values_of(key);
@@ -325,7 +328,7 @@ void add_effects(std::vector<KeyEffect>& effects, const Grid& grid, std::size_t 
     }
     effect.combinations = with.size();
     if (with.empty()) continue;
-    // As wide as if all values of the key had been compared with the same baseline.
+    // The interval is as wide as if all values of the key had been compared with the same baseline.
     const std::vector<stats::Series> family(values.size() - 1, average(with));
     effect.difference = stats::paired_differences(family, average(without)).front();
     stats::respect_range(effect.difference, metric.range);
@@ -335,7 +338,7 @@ void add_effects(std::vector<KeyEffect>& effects, const Grid& grid, std::size_t 
   }
 }
 
-constexpr std::size_t kMaxWithoutEffects = 4;  // variants
+constexpr std::size_t kMaxWithoutEffects = 4;  // most variants for which no effects are computed
 
 std::vector<KeyEffect> effects_of(const Comparison& comparison) {
   std::vector<KeyEffect> effects;
@@ -355,7 +358,7 @@ std::vector<KeyEffect> effects_of(const Comparison& comparison) {
       add_effects(effects, grid, key, *metric, series);
     }
   }
-  // By value, then metric.
+  // The effects are ordered by value, then by metric.
   std::stable_sort(effects.begin(), effects.end(), [&](const KeyEffect& a, const KeyEffect& b) {
     const auto place = [&](const KeyEffect& e) {
       const auto k = static_cast<std::size_t>(
@@ -368,7 +371,7 @@ std::vector<KeyEffect> effects_of(const Comparison& comparison) {
   return effects;
 }
 
-/// After a disturbance whether it ends well is always among what is compared.
+/// Adds whether runs recover to the compared metrics, if the scenario has a disturbance.
 void add_recovered(std::vector<const MetricInfo*>& metrics,
                    const std::vector<ComparedVariant>& variants) {
   const MetricInfo* recovered = find_metric("recovered");
@@ -381,8 +384,8 @@ void add_recovered(std::vector<const MetricInfo*>& metrics,
   }
 }
 
-/// Beside the success rate what succeeded within the duration, where that is another figure because
-/// much ends in the drain.
+/// Adds the share that succeeded within the duration behind the success rate, if it is another
+/// figure because much ends in the drain.
 void add_within_duration(std::vector<const MetricInfo*>& metrics,
                          const std::vector<ComparedVariant>& variants,
                          const std::vector<std::string>& clients) {
@@ -405,7 +408,7 @@ void add_within_duration(std::vector<const MetricInfo*>& metrics,
   if (differs) metrics.insert(place + 1, within);
 }
 
-/// What makes a success a bad one, where variants differ in it.
+/// Adds the metrics that make a success a bad one, if variants differ in them.
 void add_bad_successes(std::vector<const MetricInfo*>& metrics,
                        const std::vector<ComparedVariant>& variants,
                        const std::vector<std::string>& clients) {

@@ -1,4 +1,4 @@
-// Simulations of points of a map, spread over the executor.
+// Simulates points of a map, spread over the executor.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/prediction.hpp>
@@ -14,7 +14,7 @@
 namespace retrysim {
 namespace {
 
-/// A confirmation, and the point of the map that it is about.
+/// A confirmation, and the scenario at its point of the map.
 struct Planned {
   MapConfirmation confirmation;
   Scenario scenario;

@@ -39,7 +39,7 @@ class Watched {
   MetricPrecision judge(double target, double offered_load) const {
     MetricPrecision result{std::string(metric_->name), std::nullopt, true};
     const auto e = estimate(values_);
-    if (!e) return result;  // does not exist here
+    if (!e) return result;  // the metric does not exist here
     if (metric_->kind == MetricKind::kProbability) {
       result.reached = unseen();
       result.met = *result.reached <= target;
@@ -60,9 +60,9 @@ class Watched {
   }
 
  private:
-  /// How far a probability may lie from what was seen, with 95 % confidence. Of what happened
-  /// always or never, the share that could have been missed (the rule of three); otherwise the
-  /// wider side of Wilson's interval.
+  /// How far a probability may lie from the share that was seen, with 95 % confidence. For an event
+  /// that happened always or never, the share that could have been missed (the rule of three);
+  /// otherwise the wider side of Wilson's interval.
   double unseen() const {
     const auto n = static_cast<double>(values_.size());
     const auto hits = static_cast<std::size_t>(std::count(values_.begin(), values_.end(), 1.0));
@@ -161,7 +161,7 @@ int next_replications(int replications, int limit) {
   for (const int point : {10, 15, 20, 30, 45}) {
     if (point > replications) return std::min(point, limit);
   }
-  // From 45 on each point is half as many again as the one before.
+  // From 45 replications on, each point has half as many again as the one before.
   std::int64_t point = 45;
   while (point <= replications) point += point / 2;
   return static_cast<int>(std::min<std::int64_t>(point, limit));
@@ -198,7 +198,8 @@ namespace {
 
 constexpr int kMaxPilots = 20;
 
-/// The average over replications; where nothing can be averaged, the value before holds on.
+/// The average of series over replications; where nothing can be averaged, the value before is
+/// repeated.
 std::vector<double> average(const std::vector<stats::FlowSeries>& replications) {
   std::vector<double> series;
   double value = 0;
@@ -214,7 +215,8 @@ std::vector<double> average(const std::vector<stats::FlowSeries>& replications) 
   return series;
 }
 
-/// A series of one scenario, for messages with the scenario's name if there are several.
+/// The warm-up found in a series of one scenario. The series has the scenario's name if there are
+/// several, for messages.
 struct NamedTruncation {
   std::string series;
   Duration warmup;

@@ -1,4 +1,4 @@
-// Load ramps: planning them, making the scenario, and the loop of all replications.
+// Load ramps: plans them, makes the scenario, and runs the loop of all replications.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/run.hpp>
@@ -48,7 +48,8 @@ std::string hysteresis_part() { return RequestError::part("hysteresis"); }
 constexpr std::size_t kMaxLoads = 1000;
 constexpr int kDwellWindows = 20;
 
-/// The client groups whose rate the key is. Throws RequestError where a ramp cannot be.
+/// The client groups whose rate the key sets. Throws RequestError if a group's rate has a profile
+/// of its own.
 std::vector<std::size_t> groups_of(const LoadKey& key, const Scenario& scenario) {
   std::vector<std::size_t> groups;
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {

@@ -13,7 +13,7 @@
 
 namespace retrysim::experiment {
 
-/// The mistakes of all points, each once, in the order in which they were met.
+/// The mistakes of all points, each kept once, in the order in which they were met.
 class PointErrors {
  public:
   void add(const std::string& point, const std::vector<Diagnostic>& errors) {
@@ -29,7 +29,7 @@ class PointErrors {
     }
   }
 
-  /// Each says which points it concerns.
+  /// The mistakes as diagnostics, each of which says which points it concerns.
   std::vector<Diagnostic> diagnostics() const {
     std::vector<Diagnostic> result;
     for (const Found& f : found_) {

@@ -1,4 +1,4 @@
-// The usual remedies: what each changes in a client group, a call or a service, and where.
+// The usual remedies: what each of them changes in a client group, a call or a service, and where.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/compare.hpp>
@@ -23,7 +23,8 @@ namespace {
 using scenario::to_text;
 using Edits = std::vector<std::string>;
 
-/// What a remedy does at one place: KEY=VALUE texts below its path, or why there are none.
+/// What a remedy changes at one place: KEY=VALUE texts below the place's path, or the reason why
+/// there are none.
 struct Treatment {
   RemedyState state;
   std::string reason;
@@ -44,7 +45,7 @@ struct GroupPlace {
 
   const RetryRules& retry() const { return spec.retry; }
   const BreakerRules& breaker() const { return spec.breaker; }
-  /// Whether it makes a second attempt of anything.
+  /// Whether the group makes a second attempt of anything.
   bool retries() const { return retry().mode != RetryMode::kNone && retry().max_attempts > 1; }
   bool has(std::string_view key) const {
     const std::string full = path + "." + std::string(key);
@@ -59,7 +60,8 @@ struct ServicePlace {
 
   const ServiceSpec& spec() const { return scenario.services[number]; }
   std::string path() const { return "service." + scenario::render_name(spec().name); }
-  /// The shortest time that a client waits for an answer, on average; nothing if all wait for ever.
+  /// The shortest mean time, s, that a client of the service waits for an answer; empty if all wait
+  /// for ever.
   std::optional<double> patience_s() const {
     std::optional<double> shortest;
     for (const ClientSpec& client : scenario.clients) {
@@ -86,7 +88,7 @@ struct ServicePlace {
 
 // --- Queues --------------------------------------------------------------------------------------
 
-/// Why attempts never wait at the service in a queue of which they could be turned away.
+/// The reason why attempts never wait in a queue at the service; empty if they do.
 std::optional<Treatment> without_queue(const ServiceSpec& s) {
   if (s.model == ServiceModelKind::kIndependent || s.servers == ServiceSpec::kUnlimited) {
     return not_here("no attempt waits");
@@ -112,7 +114,7 @@ Treatment bounded_queue(const ServicePlace& place) {
   }
   const double mean = s.service_time.mean_seconds();
   if (mean <= 0) return not_here("service takes no time");
-  constexpr double kMost = 1e9;  // of the key
+  constexpr double kMost = 1e9;  // largest value of the key
   const double places = static_cast<double>(s.servers) * *patience / 2 / mean;
   return queue_of(s, static_cast<std::int64_t>(std::clamp(std::floor(places), 1.0, kMost)));
 }
@@ -159,7 +161,7 @@ Treatment adaptive_lifo(const ServicePlace& place) {
   return edit({"queue.discipline=adaptive-lifo"});
 }
 
-/// The highest of the priorities that come to the service from outside and by calls; nothing if all
+/// The highest of the priorities that come to the service from outside and by calls; empty if all
 /// are the same.
 std::optional<int> highest_priority(const ServicePlace& place) {
   std::set<int> priorities;
@@ -168,7 +170,7 @@ std::optional<int> highest_priority(const ServicePlace& place) {
     priorities.insert(c.priority);
     if (c.retry_priority && c.retry.max_attempts > 1) priorities.insert(*c.retry_priority);
   }
-  // Calls that have the priorities of their callers.
+  // Some calls have the priorities of their callers.
   for (const CallSpec& call : place.scenario.calls) {
     if (!call.callers_priority) continue;
     if (share_of_calls(place.scenario.clients[call.client], place.number) <= 0) continue;
@@ -178,8 +180,8 @@ std::optional<int> highest_priority(const ServicePlace& place) {
   return *priorities.rbegin();
 }
 
-/// In a queue with a limit, the lowest priority gives way; under a limit on concurrency, the
-/// highest one may have all of it.
+/// Sheds the lowest priority: in a queue with a limit it gives way; under a limit on concurrency,
+/// the highest priority may use all of it.
 Treatment shed_lowest(const ServicePlace& place) {
   const ServiceSpec& s = place.spec();
   if (s.model == ServiceModelKind::kIndependent) return not_here("no attempt waits");
@@ -214,7 +216,7 @@ Treatment attempts(const GroupPlace& place, std::uint32_t most) {
 }
 Treatment two_attempts(const GroupPlace& place) { return attempts(place, 2); }
 
-/// Two attempts where there was one.
+/// Allows two attempts where there was one.
 Treatment more_attempts(const GroupPlace& place) {
   const RetryRules& r = place.retry();
   if (r.hedging.enabled) return not_here("requests are hedged");
@@ -278,13 +280,13 @@ Treatment retry_breaker(const GroupPlace& place) {
 
 Treatment circuit_breaker(const GroupPlace& place) {
   if (place.breaker().in_use()) return in_place("there is a circuit breaker");
-  // Without a backoff and a limit a refused call would ask again at once, and for ever.
+  // With unlimited attempts a refused call would be repeated for ever.
   const bool endless = place.retry().max_attempts == RetryRules::kUnlimited;
   return endless ? edit({"breaker.preset=custom", "breaker.retry_refused=false"})
                  : edit({"breaker.preset=custom"});
 }
 
-/// A circuit breaker for each instance.
+/// Adds a circuit breaker for each instance.
 Treatment breaker_of_hosts(const GroupPlace& place) {
   if (place.breaker().in_use()) {
     return place.breaker().scope == BreakerScope::kHost
@@ -304,7 +306,7 @@ Treatment breaker_of_hosts(const GroupPlace& place) {
 
 constexpr std::string_view kNoBreaker = "there is no circuit breaker";
 
-/// Probes after a quarter of the time, and after no longer one if they fail.
+/// Lets a breaker probe after a quarter of the time, which does not grow if probes fail.
 Treatment shorter_open(const GroupPlace& place) {
   constexpr int kTimes = 4;
   const BreakerRules& b = place.breaker();
@@ -328,7 +330,7 @@ Treatment client_throttle(const GroupPlace& place) {
                fmt::format("retry.client_throttle.window={}", to_text(t.window))});
 }
 
-/// Why retries have no backoff that a formula gives.
+/// The reason why no formula gives the backoff of retries; empty if one does.
 std::optional<Treatment> without_formula(const GroupPlace& place) {
   if (!place.retries()) return not_here(kNoRetries);
   if (!place.retry().backoff.delays.empty()) {
@@ -411,7 +413,7 @@ Treatment caller_deadline(const GroupPlace& place) {
 
 // --- Connections and instances -------------------------------------------------------------------
 
-/// What the first attempts of one client of a group ask for: how many a second, and how many are
+/// The first attempts of one client of a group: how many are made per second, and how many are
 /// under way at once while none of them waits.
 struct FirstAttempts {
   double rate = 0, under_way = 0;
@@ -430,10 +432,10 @@ FirstAttempts first_attempts(const GroupPlace& place) {
   }
   return first;
 }
-constexpr double kMostSet = 1e6;  // what anybody would set
+constexpr double kMostSet = 1e6;  // largest size that a remedy sets
 
-/// Pools of connections and bulkheads: four times as large, or twice what first attempts need while
-/// none of them waits.
+/// Enlarges pools of connections and bulkheads: four times as large, or twice what first attempts
+/// need while none of them waits.
 Treatment larger_pool(const GroupPlace& place) {
   constexpr std::uint64_t kTimes = 4;
   const bool pooled = place.spec.max_connections != ClientSpec::kUnlimited;
@@ -471,7 +473,8 @@ Treatment wait_for_connection(const GroupPlace& place) {
   return edit({"connection_wait=" + to_text(longest)});
 }
 
-/// Room for nearly all of the time: four standard deviations of a Poisson number above its mean.
+/// Adds a bulkhead with room for nearly all of the time: four standard deviations of a Poisson
+/// number above its mean.
 Treatment bulkhead(const GroupPlace& place) {
   if (place.spec.bulkhead.in_use()) return in_place("there is a bulkhead");
   const double needed = first_attempts(place).under_way;
@@ -482,7 +485,8 @@ Treatment bulkhead(const GroupPlace& place) {
   return edit({fmt::format("bulkhead.max_concurrent={:.0f}", places), "bulkhead.longest_wait=0s"});
 }
 
-/// A fifth above what first attempts need, and three seconds' worth of them at once.
+/// Adds a limit on the send rate: a fifth above what first attempts need, and three seconds' worth
+/// of them at once.
 Treatment send_rate(const GroupPlace& place) {
   constexpr double kRoom = 1.2, kBurst_s = 3, kMost = 1e8;
   if (place.spec.send_rate.in_use()) return in_place("there is a limit on the send rate");
@@ -493,8 +497,8 @@ Treatment send_rate(const GroupPlace& place) {
                "send_rate.on_empty=fail"});
 }
 
-/// Envoy's outlier detection, which may leave out up to half of the instances: its 10 percent are
-/// none of fewer than ten.
+/// Adds Envoy's outlier detection, which may leave out up to half of the instances: the default of
+/// 10 percent would leave out none of fewer than ten.
 Treatment outlier_ejection(const ServicePlace& place) {
   const InstancesSpec& i = place.spec().instances;
   if (i.count == 1) return not_here(fmt::format("{} has one instance", place.spec().name));
@@ -507,7 +511,7 @@ Treatment outlier_ejection(const ServicePlace& place) {
 
 // --- The table -----------------------------------------------------------------------------------
 
-/// One of the two functions says what is done at a place.
+/// A remedy; one of its two functions says what is done at a place.
 struct RemedyRow {
   std::string_view name, words;
   Treatment (*at_group)(const GroupPlace&) = nullptr;
@@ -585,14 +589,14 @@ const std::vector<RemedyRow>& remedy_table() {
   return table;
 }
 
-/// A place of the scenario with what is done there.
+/// A place of the scenario, and what a remedy does there.
 struct Treated {
-  std::string wildcard;  ///< the path of all places of its kind: "client.*"
+  std::string wildcard;  ///< path of all places of this kind: "client.*"
   std::string path;
   Treatment treatment;
 };
 
-/// The edits of all places: one for all of a kind that have the same one.
+/// The edits of all places; if all places of a kind have the same edit, one for all of them.
 Edits join_edits(const std::vector<Treated>& places) {
   Edits edits;
   const auto add = [&](std::string text) {
@@ -615,7 +619,7 @@ Edits join_edits(const std::vector<Treated>& places) {
   return edits;
 }
 
-/// The path of the call that a group makes, which is named CALLER.CALL.
+/// The path of a client group, or of the call that it makes; such groups are named CALLER.CALL.
 std::string path_of(const Scenario& scenario, const ClientSpec& client) {
   if (!client.makes_calls()) return "client." + scenario::render_name(client.name);
   const auto number = static_cast<std::size_t>(&client - scenario.clients.data());
@@ -644,8 +648,9 @@ std::vector<Treated> treat(const RemedyRow& row, const LoadedScenario& loaded) {
   return places;
 }
 
-/// Tried if any place can be changed; else the reason of the first place that has the remedy, or of
-/// the last one: calls between services come after the clients outside.
+/// The remedy for all places: tried if any place can be changed. Otherwise its reason is that of
+/// the first place that already has the remedy, or else of the last one: calls between services
+/// come after the clients outside.
 Remedy fit(const RemedyRow& row, const std::vector<Treated>& places) {
   Remedy remedy{std::string(row.name),       std::string(row.words),
                 RemedyState::kNotApplicable, "",
@@ -662,8 +667,8 @@ Remedy fit(const RemedyRow& row, const std::vector<Treated>& places) {
   return remedy;
 }
 
-/// The remedy at each caller alone: which hop? Nothing if only one can be changed, if no service
-/// calls another one, or if there are too many.
+/// The remedy at each caller alone, to tell which hop matters. Empty if only one can be changed, if
+/// no service calls another one, or if there are too many.
 std::vector<Remedy> fit_one_by_one(const RemedyRow& row, const Scenario& scenario,
                                    const std::vector<Treated>& places) {
   constexpr std::size_t kMaxPlaces = 8;

@@ -1,4 +1,4 @@
-// The two sides of an upgrade, one client of each, and the fleet.
+// An SDK's upgrade: the releases of its two sides, one client of each, and the fleet.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/error.hpp>
@@ -30,7 +30,7 @@ std::string named(std::string_view sdk, std::string_view version) {
   return fmt::format("{}@{}", sdk, version);
 }
 
-/// "botocore 1.44.0" for "botocore@1.44.0".
+/// An SDK and its version in words: "botocore 1.44.0" for "botocore@1.44.0".
 std::string spoken(std::string_view sdk) {
   std::string text(sdk);
   std::ranges::replace(text, '@', ' ');
@@ -39,12 +39,12 @@ std::string spoken(std::string_view sdk) {
 
 bool has_revisions(std::string_view mode) { return mode == "standard" || mode == "adaptive"; }
 
-/// Whether the rules of 2026 can be had in that release, but are not its default.
+/// Whether a release offers the rules of 2026, but not by default.
 bool can_opt_in(std::string_view sdk) {
   return release_revision(sdk) == kOld && release_offers(sdk, kNew);
 }
 
-/// The release as it is by default, or opted in.
+/// The release with its defaults, or opted in to the rules of 2026.
 SdkRelease release(const std::string& sdk, std::string_view mode, bool opted_in) {
   if (const std::string problem = version_problem(sdk); !problem.empty()) {
     throw RequestError(problem);
@@ -68,7 +68,7 @@ SdkRelease release(const std::string& sdk, std::string_view mode, bool opted_in)
   return result;
 }
 
-/// The defaults of a release in one word.
+/// The default mode and revision of a release.
 std::pair<std::string_view, std::string_view> defaults_of(std::string_view sdk) {
   return {release_mode(sdk), release_revision(sdk)};
 }
@@ -83,7 +83,7 @@ const TurningPoint* before_defaults_changed(std::span<const TurningPoint> points
   return nullptr;
 }
 
-/// The names that turning points have, each once.
+/// The names of all SDKs that have turning points, each once.
 std::vector<std::string> sdks_with_releases() {
   std::vector<std::string> names;
   for (const TurningPoint& p : turning_points()) {
@@ -92,7 +92,7 @@ std::vector<std::string> sdks_with_releases() {
   return names;
 }
 
-/// Whether it is an SDK of AWS, all of which have modes.
+/// Whether `sdk` is of AWS, all of whose SDKs have modes.
 bool is_of_aws(std::string_view sdk) {
   const auto points = turning_points(sdk);
   if (points.empty()) return false;
@@ -164,7 +164,7 @@ SdkUpgrade parse_sdk_upgrade(std::string_view text, std::string_view mode) {
 std::vector<std::string> upgraded_sdks() {
   std::vector<std::string> result;
   for (const std::string& sdk : sdks_with_releases()) {
-    // Cores that clients of other services are generated for have no announcement.
+    // Smithy's cores, for which clients of other services are generated, have no announcement.
     if (!is_of_aws(sdk) || sdk.starts_with("smithy-")) continue;
     const std::span<const TurningPoint> points = turning_points(sdk);
     if (release_revision(named(sdk, points.back().version)) != kNew) continue;
@@ -220,7 +220,7 @@ PlayedFailures play_failures(const RetryRules& rules, const Response& response) 
   for (int call = 0; call < kPlayedCalls; ++call) {
     RetryToken token = strategy.acquire_initial_token(now);
     while (token.may_send()) {
-      // Send tokens are waited for: a limiter slows a client down, and is no delay of the backoff.
+      // The client waits for send tokens: a limiter slows it down, which is no backoff delay.
       const Duration wait = strategy.acquire_send_token(token, now);
       if (!token.may_send()) break;
       if (wait == Duration::max()) {
@@ -252,7 +252,7 @@ LoadResult load_fleet(const FleetScenario& fleet, std::vector<std::string> edits
   return load_scenario_text(*fleet.text, fleet.file.string(), ".", edits, variant);
 }
 
-/// The value of a key that is a word.
+/// The value of a key that holds a word; empty if the key is missing.
 std::string word_at(const LoadedScenario& loaded, const std::string& path) {
   const auto key = std::ranges::find(loaded.keys, path, &ResolvedKey::path);
   if (key == loaded.keys.end() || key->toml.size() < 2) return "";
@@ -290,8 +290,8 @@ std::vector<std::string> edits_of(const SdkRelease& release,
   return edits;
 }
 
-/// The scenario with its fault of another length, and as much time behind it as before. Eight runs
-/// bracket the median; more would only narrow its interval.
+/// The scenario with a fault of another length, and as much time after the fault as before. Eight
+/// runs bracket the median; more would only narrow its interval.
 ScenarioAt with_fault_of(const FleetScenario& fleet, const std::vector<std::string>& variant,
                          const Scenario& base) {
   constexpr int kRuns = 8;

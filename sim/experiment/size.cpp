@@ -1,5 +1,5 @@
-// The size of a key: the grid, the plan, in which both ends are validated with each disturbance
-// before anything runs, and the judgement of runs. The search itself is in estimate/sizing.
+// The size of a key: makes the grid and the plan, in which both ends are validated with each
+// disturbance before anything runs, and judges runs. The search itself is in estimate/sizing.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/run.hpp>
@@ -43,11 +43,11 @@ constexpr double kStep = 0.8;           // a value, as a share of the next large
 constexpr double kLeastOfRange = 1e-3;  // the least value above 0, as a share of the largest
 constexpr std::size_t kMostValues = 1'000;
 
-/// Rounded up to three significant digits.
+/// A value rounded up to three significant digits.
 double rounded_up(double value) {
   const double digit = std::pow(10.0, std::floor(std::log10(value)) - 2);
   const double up = std::ceil(value / digit - 1e-9) * digit;
-  // 0.123, and not 0.12300000000000001.
+  // Formatting gives 0.123, and not 0.12300000000000001.
   return std::stod(fmt::format("{:.3g}", up));
 }
 
@@ -80,7 +80,7 @@ using scenario::ScenarioReader;
 
 std::string what_part() { return RequestError::part("what"); }
 
-/// The scenario's own value of a key.
+/// The scenario's own value of a key; empty if it has none.
 std::optional<double> own_value(const LoadedScenario& base, const std::string& path) {
   const auto key = std::ranges::find(base.keys, path, &ResolvedKey::path);
   if (key == base.keys.end()) return std::nullopt;
@@ -93,7 +93,8 @@ std::string end_text(double value, bool is_duration) {
   return is_duration ? scenario::to_text(Duration::from_seconds(value)) : fmt::format("{}", value);
 }
 
-/// "PATH=LO:HI" for a path alone.
+/// A path as "PATH=LO:HI", around the scenario's own value. Throws RequestError if that is
+/// impossible.
 std::string with_range(const std::string& path, const LoadedScenario& base) {
   constexpr double kFactor = 10;
   const scenario::KeyInfo* key = scenario::find_key(path);
@@ -320,19 +321,19 @@ namespace {
 
 using execution::UnitResult;
 
-/// What is judged of one replication with one disturbance.
+/// The figures by which one replication with one disturbance is judged.
 struct JudgedRun {
   std::optional<double> success, success_before, recovered;
   bool keeps_limits = true;
-  std::size_t breaks = 0;  ///< the first limit that it does not keep
+  std::size_t breaks = 0;  ///< the first limit that the run breaks
 };
 
-/// The runs of all values, simulated as they are asked for.
+/// The runs of all values, simulated on demand.
 class SizeRuns {
  public:
   SizeRuns(const SizePlan& plan, const ReplicationOptions& run, const SizeProgress& probing)
       : plan_(plan), run_(run), probing_(probing) {
-    // What is usual before anything goes wrong is known from all over the range.
+    // The usual success before anything goes wrong is learnt from runs all over the range.
     for (const std::size_t place : stats::survey_of(plan.search)) {
       simulate(place, plan.search.first_stage);
     }
@@ -381,7 +382,7 @@ class SizeRuns {
     return true;
   }
 
-  /// Counts why the run is not good; false if it is.
+  /// Counts the reason why a run is not good; false if the run is good.
   bool count(const JudgedRun& r, SizeReasons& reasons) const {
     const double share = plan_.base.scenario.recovery.share;
     if (plan_.is_disturbed) {
@@ -406,7 +407,7 @@ class SizeRuns {
     return true;
   }
 
-  /// Until there are so many replications of a value, each with all disturbances.
+  /// Simulates until there are `replications` of a value, each with all disturbances.
   void simulate(std::size_t place, std::size_t replications) {
     const std::size_t kinds = plan_.disturbances.size();
     std::vector<JudgedRun>& runs = runs_[place];
@@ -418,7 +419,7 @@ class SizeRuns {
     execution::Units units;
     units.keep = execution::Keep::kRow;
     units.count = (replications - have) * kinds;
-    // By disturbance: units of one scenario are best in a row.
+    // Units are ordered by disturbance: units of one scenario are best in a row.
     const std::size_t more = replications - have;
     units.unit = [&](std::size_t i) {
       return execution::Unit{i / more, static_cast<std::uint32_t>(have + i % more)};

@@ -1,4 +1,4 @@
-// How well a run fares before anything goes wrong.
+// The success of a run before anything goes wrong.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace retrysim::experiment {
 
-/// The success rate of all clients in the first phase of a run, which is that before anything goes
-/// wrong; nothing if something does from the beginning.
+/// The success rate of all clients in the first phase of a run, before anything goes wrong; empty
+/// if something goes wrong from the beginning.
 inline std::optional<double> success_before(const PhaseValues& phases, std::size_t run) {
   static const std::size_t kOfSuccess = [] {
     const auto& all = phase_metrics();

@@ -1,4 +1,4 @@
-// Sweeps: build and validate the points of the grid, then ask for all units, and read them from the
+// Sweeps: builds and validates the points of the grid, asks for all units, and reads them from the
 // store, or from memory, point by point.
 //
 // SPDX-License-Identifier: MIT
@@ -33,8 +33,9 @@ namespace retrysim::experiment {
 /// The variants of a sweep, or of a shard of it, and the scenario they start from.
 class SweepGrid {
  public:
-  /// Null, with `errors`, if something is wrong with the variations. Throws RequestError if there
-  /// are too many points, and LimitExceeded if their list takes too much memory.
+  /// Makes the grid of a request; null, with `errors`, if something is wrong with the variations.
+  /// Throws RequestError if there are too many points, and LimitExceeded if their list takes too
+  /// much memory.
   static std::shared_ptr<const SweepGrid> of(const SweepRequest& request, std::string_view text,
                                              std::vector<Diagnostic>& errors);
 
@@ -43,7 +44,8 @@ class SweepGrid {
   std::vector<std::string> paths() const;
   LoadResult load_base() const { return reader_.load(); }
   LoadResult load(std::size_t point) const { return reader_.load(variants_[point].edits); }
-  /// The scenario of a point that has been valid before. Throws std::runtime_error if it is not.
+  /// The scenario of a point that was valid before. Throws std::runtime_error if it is no longer
+  /// valid.
   std::shared_ptr<const Scenario> scenario(std::size_t point) const;
 
  private:
@@ -107,10 +109,10 @@ std::shared_ptr<const Scenario> SweepGrid::scenario(std::size_t point) const {
   return std::make_shared<const Scenario>(std::move(result.loaded->scenario));
 }
 
-/// The numbers of the units: all replications of point 0, then those of point 1, ...
+/// The numbers of the units: all replications of point 0, then all of point 1, ...
 class PointUnits {
  public:
-  /// How many replications each point has (at least 1).
+  /// `replications`: how many each point has (at least 1).
   explicit PointUnits(const std::vector<std::uint32_t>& replications) {
     first_.reserve(replications.size() + 1);
     first_.push_back(0);
@@ -144,7 +146,7 @@ namespace {
 using experiment::PointErrors;
 using experiment::SweepGrid;
 
-// Whole scenarios are kept for so many bytes by a rough count; the others are loaded again.
+// Bytes, by a rough count, for which whole scenarios are kept; the others are loaded again.
 constexpr std::size_t kMaxKeptBytes = std::size_t{256} << 20;
 
 std::size_t rough_bytes(const Scenario& s) {
@@ -196,7 +198,7 @@ std::string joined_lines(const std::vector<std::string>& lines) {
   return text;
 }
 
-/// The scenarios of the points: those that are kept, and outlines of the others.
+/// The scenarios of the points: whole ones as far as they are kept, and outlines of the others.
 class PointScenarios {
  public:
   explicit PointScenarios(SweepPlan& plan) : plan_(plan) {}
@@ -205,7 +207,7 @@ class PointScenarios {
     Scenario& scenario = loaded.scenario;
     plan_.identities.push_back(execution::identity_of(scenario));
     plan_.replications.push_back(static_cast<std::uint32_t>(scenario.replications));
-    // What is read from a file may be large.
+    // Contents of input files may be large.
     const std::size_t bytes = rough_bytes(scenario);
     const bool whole = loaded.input_files.empty() && kept_bytes_ + bytes <= kMaxKeptBytes;
     if (whole) {
@@ -220,7 +222,7 @@ class PointScenarios {
     is_whole_->push_back(whole);
   }
 
-  /// All have been added.
+  /// To be called when all points have been added.
   void finish(const std::shared_ptr<const SweepGrid>& grid) {
     plan_.scenario = [grid, is_whole = is_whole_, outlines = plan_.outlines](std::size_t point) {
       return (*is_whole)[point] ? outlines[point] : grid->scenario(point);
@@ -243,7 +245,7 @@ void identify(SweepPlan& plan, const SweepRequest& request) {
       {"--set, --seed or --replications", joined_lines(request.edits)},
       {"--vary", joined_lines(request.varying)},
       {"the resolved scenario", to_toml(plan.base, false)},
-      // The files that any point reads are part of what a sweep is.
+      // The input files of all points are part of a sweep's identity.
       {"the CSV inputs", execution::describe_files(plan.inputs)},
   });
 }
@@ -253,7 +255,7 @@ void note_each(const SweepRequest& request, const std::vector<std::string>& note
   for (const std::string& note : notes) request.note(note);
 }
 
-/// Adds every point to `plan`; gives their mistakes.
+/// Adds every point to `plan`; returns the mistakes found.
 std::vector<Diagnostic> add_points(SweepPlan& plan, const SweepRequest& request,
                                    const std::shared_ptr<const SweepGrid>& grid) {
   std::set<std::filesystem::path> inputs(plan.base.input_files.begin(),
@@ -340,7 +342,7 @@ SweepPlan plan_sweep(std::vector<NamedScenario> points) {
 
 namespace {
 
-/// Null if the series were not kept.
+/// The mean series over replications; null if the series were not kept.
 std::shared_ptr<const stats::MeanSeries> mean_over(std::vector<execution::UnitResult>& results) {
   std::vector<stats::RunSeries> runs;
   for (execution::UnitResult& result : results) {
@@ -385,7 +387,8 @@ class Sweep::Progress {
                                  });
   }
 
-  /// Every file of the results asks for every point again: what there is room for is kept.
+  /// A point's results. Each file of the results asks for every point again: points are kept as
+  /// long as there is room.
   SweepPoint point(std::size_t i) {
     if (const auto at = kept_.find(i); at != kept_.end()) return at->second;
     SweepPoint found = read_point(i);
@@ -405,7 +408,8 @@ class Sweep::Progress {
   std::size_t points() const { return units_.points(); }
 
  private:
-  static constexpr std::size_t kMaxKept = std::size_t{64} << 20;  // bytes
+  // Bytes of the points kept in memory.
+  static constexpr std::size_t kMaxKept = std::size_t{64} << 20;
 
   static std::size_t approximate_bytes(const SweepPoint& point) {
     std::size_t numbers = 0;
@@ -447,14 +451,14 @@ class Sweep::Progress {
     return found;
   }
 
-  /// The bytes of a unit; empty if they are gone.
+  /// The stored bytes of a unit; empty if they are gone.
   std::string read(std::size_t unit) const {
     if (const auto at = bytes_.find(unit); at != bytes_.end()) return at->second;
     if (options_.store == nullptr || unit >= keys_.size()) return {};
     return options_.store->find(keys_[unit]).value_or("");
   }
 
-  /// The limit that a point went over in its first replication that did; null if none.
+  /// The result of a point's first replication that went over a limit; null if none did.
   const execution::UnitResult* over_limit(std::size_t point) const {
     const auto at = over_limit_.lower_bound(units_.first(point));
     const bool own = at != over_limit_.end() && units_.point_of(at->first) == point;
@@ -464,9 +468,9 @@ class Sweep::Progress {
   SweepPlan plan_;
   ReplicationOptions options_;
   experiment::PointUnits units_;
-  std::vector<UnitKey> keys_;                                // of the units in the store
-  std::map<std::size_t, std::string> bytes_;                 // of the others
-  std::map<std::size_t, execution::UnitResult> over_limit_;  // by unit
+  std::vector<UnitKey> keys_;                 // keys of the units in the store
+  std::map<std::size_t, std::string> bytes_;  // bytes of the units that are not in the store
+  std::map<std::size_t, execution::UnitResult> over_limit_;  // results over a limit, by unit
   std::map<std::size_t, SweepPoint> kept_;
   std::size_t room_ = kMaxKept;
 };

@@ -1,6 +1,6 @@
-// Searches for tipping points: triggers as keys of a scenario; plans, in which every case is
-// validated at both ends of the trigger before anything runs; and the bisection, which asks for the
-// fates of all replications at one size after the other.
+// Searches for tipping points. A trigger is a key of a scenario; a plan validates every case at
+// both ends of the trigger before anything runs; the bisection asks for the fates of all
+// replications at one size after the other.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/run.hpp>
@@ -43,7 +43,7 @@ namespace retrysim {
 
 namespace {
 
-/// One end of the range.
+/// One end of the trigger's range.
 struct TriggerEnd {
   double value = 0;
   bool has_unit = false;
@@ -61,10 +61,11 @@ std::optional<TriggerEnd> parse_trigger_end(std::string_view text) {
   return TriggerEnd{duration->seconds, true, false};
 }
 
-/// What the table of keys knows of the trigger's.
+/// Takes over what the table of keys says about the trigger's key. Throws RequestError if it cannot
+/// be a trigger.
 void take_key(Trigger& trigger, const scenario::KeyInfo& key, bool whole_ends,
               const std::string& part) {
-  // Keys of no group say how many runs there are, how long and with which draws: bisection
+  // Keys of the top level say how many runs there are, how long and with which draws: bisection
   // compares the same replications at all values.
   if (trigger.path.find('.') == std::string::npos) {
     throw RequestError(
@@ -89,7 +90,7 @@ void take_key(Trigger& trigger, const scenario::KeyInfo& key, bool whole_ends,
 
 std::string Trigger::edit(double value) const {
   if (!is_duration) return fmt::format("{}={}", path, value);
-  // If the duration is too long, the scenario's reader says so.
+  // A duration that is too long is reported by the scenario's reader.
   constexpr double kMost_s = 9e9;
   if (std::abs(value) > kMost_s) return fmt::format("{}=\"{:.0f}s\"", path, value);
   const Duration duration = Duration::nanoseconds(std::llround(value * 1e9));
@@ -207,7 +208,7 @@ void check_warmup(const LoadedScenario& loaded) {
       RequestError::part("set")));
 }
 
-/// What the cases are, and what is wrong with them.
+/// Collects the cases, and what is wrong with them.
 class Cases {
  public:
   Cases(std::shared_ptr<const ScenarioReader> reader, const TipRequest& request)
@@ -248,8 +249,8 @@ class Cases {
   std::set<std::filesystem::path> inputs_;
 };
 
-// What counts of the scenario is what it resolves to: the scenario.toml of a result asks the same
-// question.
+// Sets the identity of a plan. Of the scenario, its resolved form counts: the scenario.toml of a
+// result asks the same question.
 void identify(TipPlan& plan, const TipRequest& request, const Cases& cases) {
   const Trigger& trigger = request.trigger;
   plan.inputs = cases.inputs();
@@ -337,7 +338,7 @@ TipPlanResult plan_tip(const TipRequest& request) {
 
 namespace {
 
-/// "700 s", "36500 s (about 10 h)".
+/// A duration in words: "700 s", "36500 s (about 10 h)".
 std::string duration_text(double seconds) {
   constexpr double kHour = 3600;
   return fmt::format("{:.4g} s{}", std::ceil(seconds),
@@ -347,7 +348,8 @@ std::string duration_text(double seconds) {
 }  // namespace
 
 std::vector<std::string> notes_before(const TipPlan& plan) {
-  // What is needed at either end of the range: whoever sets that meets no further note.
+  // The note names the duration needed at both ends of the range, so that no further note follows
+  // once it is set.
   double duration = 0, at_first = 0, longest = 0;
   for (const bool first : {true, false}) {
     for (const TipCase& c : plan.cases) {
@@ -386,10 +388,10 @@ std::vector<std::string> notes_on_search(const TippingPoint& point, double durat
   return notes;
 }
 
-/// The search of one case.
+/// Searches the tipping point of one case.
 TipResult find_in(const ScenarioAt& scenario_at, const TippingSearch& search,
                   const ReplicationOptions& run, const std::function<void(int, double)>& probing) {
-  std::map<double, std::vector<execution::UnitFate>> probes;  // by size
+  std::map<double, std::vector<execution::UnitFate>> probes;  // fates of all replications, by size
   TipResult result;
   result.search = search;
   result.point = stats::bisect(search, [&](double value) {
@@ -407,7 +409,7 @@ TipResult find_in(const ScenarioAt& scenario_at, const TippingSearch& search,
       probe.metastable += fate.metastable;
     }
   }
-  double duration_needed = 0;  // that would have let every run be judged
+  double duration_needed = 0;  // s, so long that every run could have been judged
   for (const auto& [value, fates] : probes) {
     for (const execution::UnitFate& fate : fates) {
       duration_needed = std::max(duration_needed, fate.duration_needed_s);
@@ -417,7 +419,7 @@ TipResult find_in(const ScenarioAt& scenario_at, const TippingSearch& search,
   return result;
 }
 
-/// Throws RequestError.
+/// Checks the options of a search. Throws RequestError.
 void check_search(const TippingSearch& search) {
   if (!(search.tolerance >= 1e-6 && search.tolerance <= 0.5)) {
     throw RequestError("the tolerance of a search for a tipping point is from 1e-6 to 0.5");

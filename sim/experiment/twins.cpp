@@ -14,7 +14,7 @@ namespace {
 using stats::Storm;
 using stats::StormVerdict;
 
-/// One twin to be run: of a storm, or of the whole run.
+/// A twin to be run: for a storm, or for the whole run.
 struct Question {
   std::size_t run;
   std::optional<std::size_t> storm;
@@ -33,14 +33,15 @@ std::vector<RunResult> answer(const Scenario& scenario, const std::vector<RunRes
   return simulate_all(twins, twin_options);
 }
 
-/// The verdicts on one run; those on its storms and that on the whole need not be about the same.
+/// The verdicts on one run: on its storms and on the whole run, which may concern different
+/// disturbances.
 class Judgement {
  public:
   void add(StormVerdict verdict) {
     metastable_ = metastable_ || verdict == StormVerdict::kMetastable;
     open_ = open_ || verdict == StormVerdict::kCensored;
   }
-  /// Empty if nothing is metastable, but something is left open.
+  /// Whether the run is metastable; empty if nothing is metastable, but a verdict is open.
   std::optional<bool> metastable() const {
     if (!metastable_ && open_) return std::nullopt;
     return metastable_;
@@ -125,7 +126,7 @@ std::vector<std::vector<Storm>> storms_with_twins(const Scenario& scenario,
   for (std::size_t r = 0; r < runs.size(); ++r) {
     storms.push_back(stats::detect_storms(scenario, runs[r]));
     const stats::Fate fate = stats::fate_of(scenario, runs[r]);
-    // A service may stay down without a storm: by the retries of another service, say.
+    // A service may stay down without a storm, by the retries of another service, say.
     bool asked = fate.verdict != StormVerdict::kSustained;
     for (std::size_t s = 0; s < storms[r].size(); ++s) {
       const Storm& storm = storms[r][s];

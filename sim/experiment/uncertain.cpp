@@ -1,4 +1,4 @@
-// The law of the draws, their simulation, and what decides.
+// Uncertain keys: the law of the draws, their simulation, and which keys decide.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/random.hpp>
@@ -29,14 +29,14 @@ namespace retrysim {
 
 namespace {
 
-/// A value on its way to that end, which lies `share` of the way from the median; both in a law
-/// whose logarithm, or which itself, is normal.
+/// The value at `share` of the way from the median to an end of the interval, in the logarithm if
+/// `by_ratio`, as in a lognormal law; otherwise linearly, as in a normal one.
 double on_the_way(double median, double end, double share, bool by_ratio) {
   if (!by_ratio) return median + (end - median) * share;
   return median * kernel::exp(kernel::log(end / median) * share);
 }
 
-/// The value as the scenario can have it.
+/// The nearest value that the scenario's key can have.
 double rounded(const UncertainKey& key, double value) {
   if (key.is_whole) return std::floor(value + 0.5);
   if (key.is_duration) return Duration::from_seconds(std::max(0.0, value)).in_seconds();
@@ -156,7 +156,7 @@ UncertainPlanResult plan_uncertain(const UncertainRequest& request) {
 
 namespace {
 
-/// The draws that could be judged, by the values of one key.
+/// The draws that could be judged, ordered by the values of one key.
 class OrderedDraws {
  public:
   OrderedDraws(std::span<const std::vector<double>> draws, std::span<const std::size_t> judged,
@@ -168,8 +168,8 @@ class OrderedDraws {
     for (const std::size_t i : order_) values_.push_back(value(i));
   }
 
-  /// The place where `good`, by judged draw, differs most, as the number of draws below; 0 if all
-  /// have the same value. `most` becomes chi squared there.
+  /// The split at which the shares of `good` draws differ most, as the number of draws below it; 0
+  /// if all draws have the same value. `most` is set to chi squared there.
   std::size_t best(const std::vector<char>& good, double& most) const {
     const std::size_t n = order_.size();
     std::size_t hits = 0;
@@ -208,7 +208,7 @@ class OrderedDraws {
   std::vector<double> values_;
 };
 
-/// A permutation of the labels, of the number `p`.
+/// Permutes the labels; `p` is the number of the permutation.
 void shuffle(std::vector<char>& labels, const RandomKey& random, std::uint32_t p) {
   for (std::size_t i = labels.size(); i > 1; --i) {
     const std::uint64_t word =
@@ -272,7 +272,8 @@ UncertainAnswer answer_uncertain(UncertainQuestion question,
   for (std::size_t k = 0; k < keys.size(); ++k) {
     answer.splits[k].p = (1.0 + as_large[k]) / (1.0 + kPermutations);
   }
-  // Holm: the surest key must stand the test of all keys, the next one that of all others, ...
+  // Holm's procedure: the surest key must stand the test for all keys, the next one the test for
+  // all others, ...
   std::vector<std::size_t> order(keys.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
@@ -302,7 +303,7 @@ std::optional<double> median_of_runs(const MetricValues& values, std::size_t met
   return all[all.size() / 2];
 }
 
-/// Judges runs by what is usual for the scenario's own values.
+/// Judges runs by what is usual with the scenario's own values.
 class UncertainJudge {
  public:
   UncertainJudge(const Scenario& scenario, const MetricValues& own, const PhaseValues& own_phases,

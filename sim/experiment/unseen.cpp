@@ -15,9 +15,9 @@ namespace retrysim::experiment {
 namespace {
 
 constexpr std::uint32_t kDraws = 1 << 18;
-constexpr double kSeen = 10;  // so many of them, and their number is right to a third
+constexpr double kSeen = 10;  // expected times that count as seen: their number is right to a third
 
-/// The longest that any client of the service waits for an answer; infinite: for ever.
+/// The longest mean time, s, that a client of the service waits for an answer; infinite: for ever.
 double patience_at(const Scenario& scenario, std::size_t service) {
   double most = 0;
   for (const ClientSpec& c : scenario.clients) {
@@ -35,7 +35,7 @@ double patience_at(const Scenario& scenario, std::size_t service) {
 
 UnseenTimes::UnseenTimes(const Scenario& scenario) {
   const flow::Demand demand = flow::demand_of(scenario, flow::Attempts::kFirst);
-  double requests = 0;  // per second
+  double requests = 0;  // requests of clients outside, per second
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     if (!scenario.clients[c].makes_calls()) requests += demand.groups[c].requests;
   }
@@ -67,7 +67,8 @@ double UnseenTimes::in_mean(std::size_t replications) const {
     const double share = std::min(1.0, kSeen / (law.draws * static_cast<double>(replications)));
     const auto values = static_cast<std::size_t>(share * kDraws);
     if (values == 0) continue;
-    // Beyond the value of which more are seen. The rest of the law is in the runs.
+    // Only the part above the least value counts of which fewer than `kSeen` are expected; the rest
+    // of the law is in the runs.
     const double least = law.above[values - 1] - (values > 1 ? law.above[values - 2] : 0);
     sum += law.per_request * (law.above[values - 1] - static_cast<double>(values) * least) / kDraws;
   }
