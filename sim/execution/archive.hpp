@@ -1,8 +1,8 @@
 // Values as bytes, for records that are stored in a file or sent to another process, and read back:
 // doubles bit by bit, the same on every machine. Most numbers of a result are zero or small and
 // take one byte: seven bits in each, the lowest first, and the eighth bit if more follow. Plain
-// structs take part by themselves; others if they have `archive(visit, value)`, which calls `visit`
-// with their parts.
+// structs are written as they are; other types need a function `archive(visit, value)`, which calls
+// `visit` with their parts.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -32,7 +32,7 @@
 
 namespace retrysim::execution {
 
-// Single numbers: little-endian.
+// Single numbers are little-endian.
 
 template <std::unsigned_integral T>
 void put(std::string& bytes, T value) {
@@ -47,7 +47,7 @@ void put(std::string& bytes, T value) {
   bytes.append(little, sizeof(T));
 }
 
-/// Takes values from the front of `bytes`; nothing if too few are left.
+/// Takes a number from the front of `bytes`; empty if too few bytes are left.
 template <std::unsigned_integral T>
 std::optional<T> take(std::string_view& bytes) {
   if (bytes.size() < sizeof(T)) return std::nullopt;
@@ -64,13 +64,13 @@ std::optional<T> take(std::string_view& bytes) {
   return value;
 }
 
-/// Bytes that differ from those written.
+/// Thrown if bytes differ from those that were written.
 class ArchiveError : public std::runtime_error {
  public:
   ArchiveError() : std::runtime_error("a record of results is cut off or damaged") {}
 };
 
-/// What `archive` takes: a struct, constant when it is written.
+/// The parameter of an `archive` function: a struct, constant when it is written.
 template <class T, class Struct>
 concept Either = std::same_as<std::remove_const_t<T>, Struct>;
 
@@ -84,11 +84,11 @@ inline constexpr bool kIsArray = false;
 template <class T, std::size_t n>
 inline constexpr bool kIsArray<std::array<T, n>> = true;
 
-/// A struct whose members are all there is to write.
+/// A struct that is written as its members, without an `archive` function or a list of fields.
 template <class T, class Visit>
 concept PlainOnly = Plain<T> && !kIsArray<T> && !Archived<const T, Visit> && !stats::HasFields<T>;
 
-/// The classes that a set of classes may have.
+/// The classes that a set of error classes may contain.
 inline constexpr std::array kClassesOfErrors = {ResponseClass::kThrottling,
                                                 ResponseClass::kTransient, ResponseClass::kTimeout,
                                                 ResponseClass::kNotRetryable};
@@ -116,11 +116,12 @@ class Writer {
     write(static_cast<std::uint64_t>(value >> 64));
   }
   void write(WideNanoseconds value) { write(static_cast<SquareNanoseconds>(value)); }
-  // The last bytes of whole numbers are zero: they come first, and so take no space.
+  // The bytes of doubles are swapped: the last bytes of whole numbers are zero, and take no space
+  // if they come first.
   void write(double value) { write(__builtin_bswap64(std::bit_cast<std::uint64_t>(value))); }
   void write(Time value) { write(value.count()); }
   void write(Duration value) { write(value.count()); }
-  // Code of the user's, which stays where it is.
+  // A strategy is code of the user's, which is not written.
   void write(const StrategyFactory&) {}
   void write(const Distribution& distribution) { write(distribution.parts()); }
   void write(const ErrorClasses& classes) {
@@ -174,7 +175,7 @@ class Writer {
   std::string bytes_;
 };
 
-/// Reads them back in the same order. Throws ArchiveError.
+/// Reads values in the order in which they were written. Throws ArchiveError.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -261,7 +262,8 @@ class Reader {
     const auto size = next<std::uint64_t>();
     // Each element has at least a byte, so a corrupt size is found before memory is reserved.
     if (size > bytes_.size()) throw ArchiveError();
-    // Elements may be far larger than their bytes: they come one by one, as their bytes do.
+    // Elements may be far larger than their bytes: they are added one by one, as their bytes are
+    // read.
     values.clear();
     for (std::uint64_t i = 0; i < size; ++i) read(values.emplace_back());
   }
@@ -291,21 +293,21 @@ class Reader {
   std::string_view bytes_;
 };
 
-/// The values as bytes.
+/// Writes values as bytes.
 std::string pack(const auto&... values) {
   Writer writer;
   writer(values...);
   return writer.take();
 }
 
-/// Takes values that were packed from the front of `bytes`. Throws ArchiveError.
+/// Reads values that were packed at the front of `bytes`, and removes them. Throws ArchiveError.
 void unpack_front(std::string_view& bytes, auto&... values) {
   Reader reader(bytes);
   reader(values...);
   bytes = reader.rest();
 }
 
-/// Values that were packed, and nothing else. Throws ArchiveError.
+/// Reads values that were packed; `bytes` contains nothing else. Throws ArchiveError.
 void unpack(std::string_view bytes, auto&... values) {
   unpack_front(bytes, values...);
   if (!bytes.empty()) throw ArchiveError();

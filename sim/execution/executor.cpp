@@ -28,7 +28,7 @@ using execution::Batches;
 
 using Clock = std::chrono::steady_clock;
 
-// Long against what it costs to hand out a batch and to wake up a thread.
+// Length of a batch: long against the cost of handing one out and waking up a thread.
 constexpr double kBatchSeconds = 0.005;
 constexpr auto kTick = std::chrono::milliseconds(100);
 // Bytes that may wait to be delivered, for each thread, before it waits, too.
@@ -55,7 +55,7 @@ class ThreadRun {
     try {
       threads.reserve(jobs);
       for (std::size_t i = 0; i < jobs; ++i) threads.emplace_back([this] { work(); });
-    } catch (...) {  // as many as the system grants or has memory for, if that is any
+    } catch (...) {  // continues with the threads that could be started, if any
       const std::lock_guard lock(mutex_);
       running_ -= jobs - threads.size();
       if (threads.empty()) throw;
@@ -78,7 +78,7 @@ class ThreadRun {
     const StopScope scope(stop_);
     try {
       do_batches();
-    } catch (...) {  // of no unit: there was no memory for what lies between them
+    } catch (...) {  // no unit failed: there was no memory between two units
       note_failure(std::numeric_limits<std::size_t>::max());
     }
     const std::lock_guard lock(mutex_);
@@ -172,7 +172,7 @@ class ThreadRun {
     const std::lock_guard lock(mutex_);
     given_up_ = true;
     batches_.end();
-    first_failure_ = 0;  // units that have not begun are left out
+    first_failure_ = 0;  // units that have not begun are not computed
     room_.notify_all();
   }
 
@@ -189,7 +189,7 @@ class ThreadRun {
   bool given_up_ = false;
   std::exception_ptr failure_;
   std::atomic<std::size_t> first_failure_{std::numeric_limits<std::size_t>::max()};
-  std::size_t delivered_ = 0;  // of the calling thread
+  std::size_t delivered_ = 0;  // units delivered; used by the calling thread only
 };
 
 class ThreadExecutor : public Executor {
@@ -237,7 +237,7 @@ void StopTimer::wait(Duration timeout) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(50);
   std::unique_lock lock(mutex_);
-  // At most a few years: the clock must not overflow.
+  // The timeout is cut to a few years: the clock must not overflow.
   const auto end =
       Clock::now() + std::chrono::nanoseconds(std::min(timeout.count(), std::int64_t{1} << 57));
   const auto stopped = [this] { return outer_ != nullptr && outer_->load(); };

@@ -29,17 +29,18 @@ namespace retrysim {
 // depend on each other; each gives bytes that are a pure function of its number, so the schedule
 // affects only the time.
 
-/// Computes one unit. May keep data for the next one (a scenario it has loaded), as long as the
-/// bytes do not depend on it. Called by one thread at a time.
+/// Computes one unit and returns its bytes. It may keep data for the next unit (a loaded scenario,
+/// say), as long as the bytes do not depend on it. Called by one thread at a time.
 using Work = std::function<std::string(std::size_t unit)>;
 
 /// The units that an executor is to compute.
 struct Task {
-  std::size_t units = 0;  ///< numbered from 0
+  std::size_t units = 0;  ///< number of units, numbered from 0
   /// Makes the `Work` of one thread; called in that thread.
   std::function<Work()> make_work;
-  /// Takes a unit's bytes: only in the owner, in the thread that called `run`, one unit at a time,
-  /// in any order. Units are handed out in order, so their bytes arrive roughly in order.
+  /// Takes the bytes of a unit. Called only in the owner, in the thread that called `run`, one unit
+  /// at a time, in any order. Units are handed out in order, so their bytes arrive roughly in
+  /// order.
   std::function<void(std::size_t unit, std::string bytes)> deliver;
   /// Called by the owner about ten times a second, between deliveries; may be empty.
   std::function<void()> tick;
@@ -63,33 +64,33 @@ class Executor {
   /// Whether this is the only process: all memory is shared, so nothing needs to be sent.
   virtual bool is_alone() const = 0;
 
-  /// The owner's `bytes`, in every process. Throws `Dismissed`.
+  /// Sends the owner's `bytes` to every process, and returns them. Throws `Dismissed`.
   virtual std::string share(std::string bytes) = 0;
 
   /// Makes sure that `bytes` are the same in every process. Throws `Dismissed`, and
   /// std::runtime_error in a process whose bytes differ from the owner's: it is out of step.
   virtual void agree(const std::string& bytes) = 0;
 
-  /// Computes all units. If one throws, no further ones are begun; those before it are finished and
-  /// delivered, and the owner throws what the lowest failing unit threw. Throws `Interrupted` if
-  /// asked to stop before the end; finished units have then been delivered. Exceptions of `deliver`
-  /// and `tick` end the run as well. The other processes return when there is nothing left to do,
-  /// for any reason; they throw `Dismissed`, and std::runtime_error if their task does not have as
-  /// many units as the owner's: they are out of step.
+  /// Computes all units. If a unit throws, no further units are begun; earlier units are finished
+  /// and delivered, and the owner throws what the lowest failing unit threw. Throws `Interrupted`
+  /// if asked to stop before the end; finished units have then been delivered. Exceptions of
+  /// `deliver` and `tick` end the run as well. The other processes return when there is nothing
+  /// left to do, for any reason; they throw `Dismissed`, and std::runtime_error if their task does
+  /// not have as many units as the owner's: they are out of step.
   virtual void run(const Task& task) = 0;
 
-  /// The last call; calling it again does nothing. The owner dismisses the other processes, which
-  /// wait for that here. Throws std::runtime_error in a process that is out of step: the owner
-  /// continues without it, or expects another call.
+  /// The last call on an executor; another one does nothing. The owner dismisses the other
+  /// processes, which wait for that here. Throws std::runtime_error in a process that is out of
+  /// step: the owner continues without it, or expects another call.
   virtual void finish() {}
 };
 
 /// `jobs` threads (at least 1) of this process, which is the owner. `stop` may be null.
 std::unique_ptr<Executor> make_thread_executor(int jobs, const std::atomic<bool>* stop);
 
-/// All that a process does whose executor is not the owner: it simulates what the owner asks for,
-/// whatever the question is, until the owner calls `finish`. Throws what `Executor::run` throws
-/// there but `Dismissed`. `stop` may be null.
+/// Runs a process whose executor is not the owner: simulates whatever the owner asks for, until the
+/// owner calls `finish`. Throws what `Executor::run` throws in such a process, except `Dismissed`.
+/// `stop` may be null.
 void serve(Executor& executor, const std::atomic<bool>* stop);
 
 }  // namespace retrysim
@@ -107,11 +108,12 @@ struct Batch {
 /// several threads at once.
 class Batches {
  public:
-  /// `workers` is how many take batches; `target_s` is how long one should take.
+  /// `workers`: number of threads or ranks that take batches; `target_s`: seconds that a batch
+  /// should take.
   Batches(std::size_t units, std::size_t workers, double target_s)
       : units_(units), workers_(std::max<std::size_t>(1, workers)), target_s_(target_s) {}
 
-  /// Learns from a batch that is done. The latest count for more: later points may be slower.
+  /// Learns from a finished batch. The latest batches count for more: later points may be slower.
   void note(std::size_t units, double seconds) {
     if (units == 0) return;
     const double each = seconds / static_cast<double>(units);
@@ -128,7 +130,7 @@ class Batches {
     } else if (known_) {
       count = left;
     }
-    // Towards the end smaller ones, so that all are done at about the same time.
+    // Batches become smaller towards the end, so that all workers finish at about the same time.
     count = std::clamp<std::size_t>(count, 1, std::max<std::size_t>(1, left / (2 * workers_)));
     count = std::min(count, left);
     const Batch batch{next_, count};
@@ -136,7 +138,7 @@ class Batches {
     return batch;
   }
 
-  /// No further batches.
+  /// Ends the task: there are no further batches.
   void end() { units_ = next_; }
   bool done() const { return next_ == units_; }
 
@@ -148,13 +150,14 @@ class Batches {
   bool known_ = false;
 };
 
-/// Lets threads through as long as there is room for them.
+/// Admits threads as long as there is room for them.
 class Turnstile {
  public:
   explicit Turnstile(std::uint64_t room) : room_(room) {}
 
-  /// Holds this much of the room while it lives; waits for it first. A thread that needs more than
-  /// the whole waits until no other is in. Throws `Interrupted` if asked to stop while it waits.
+  /// Waits for `need` of the room, and holds it as long as the pass lives. A thread that needs more
+  /// than all of the room waits until no other thread is in. Throws `Interrupted` if asked to stop
+  /// while it waits.
   class Pass {
    public:
     Pass(Turnstile& turnstile, std::uint64_t need) : turnstile_(turnstile), need_(need) {
@@ -191,8 +194,8 @@ class Turnstile {
   std::uint64_t room_, taken_ = 0;
 };
 
-/// Sets `flag` when `timeout` has passed, unless it is destroyed before; and as soon as `outer` is
-/// set, if that is given.
+/// Sets `flag` when `timeout` has passed or, if `outer` is given, as soon as that is set; not after
+/// its destruction.
 class StopTimer {
  public:
   StopTimer(std::atomic<bool>& flag, Duration timeout, const std::atomic<bool>* outer = nullptr);
@@ -200,7 +203,7 @@ class StopTimer {
   StopTimer(const StopTimer&) = delete;
   StopTimer& operator=(const StopTimer&) = delete;
 
-  /// Whether the flag was set because the time has passed.
+  /// Whether the timer set the flag because the time has passed.
   bool expired() const { return expired_; }
 
  private:
@@ -215,7 +218,7 @@ class StopTimer {
   std::jthread thread_;
 };
 
-/// Calls `work` with `options`, whose timeout it keeps: longer work ends with LimitExceeded.
+/// Calls `work` with `options` and enforces their timeout: longer work ends with LimitExceeded.
 template <class Work>
 auto in_time(const ReplicationOptions& options, const Work& work) {
   if (!options.timeout) return work(options);

@@ -8,7 +8,7 @@
 
 namespace retrysim::execution {
 
-// FNV-1a. Results of earlier versions have such ids, so the bytes that are hashed stay as they are.
+// The id is FNV-1a. Results of earlier versions have such ids, so the hashed bytes must not change.
 std::uint64_t id_of(const Identity& identity) {
   std::string bytes;
   const auto put_text = [&](const std::string& text) {

@@ -1,4 +1,4 @@
-// What question a result answers, as names and texts, and a hash of it: two results with the same
+// The question that a result answers, as names and texts, and a hash of it: results with the same
 // hash answer the same question.
 //
 // SPDX-License-Identifier: MIT
@@ -12,8 +12,8 @@
 
 namespace retrysim::execution {
 
-/// Names ("scenario", "--vary") and texts. Two experiments that differ in any of them are
-/// unrelated.
+/// The names ("scenario", "--vary") and texts that identify an experiment. Experiments that differ
+/// in any of them are unrelated.
 using Identity = std::vector<std::pair<std::string, std::string>>;
 
 /// A 64-bit hash of an identity, to compare experiments by.

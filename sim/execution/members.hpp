@@ -1,4 +1,4 @@
-// The members of a plain struct, found by the compiler: what goes through all of them (bytes,
+// The members of a plain struct, found by the compiler: code that goes through all members (bytes,
 // hashes) needs no list of their names, so that none is forgotten.
 //
 // SPDX-License-Identifier: MIT
@@ -13,7 +13,8 @@ namespace retrysim::execution {
 template <class T>
 concept Plain = std::is_class_v<T> && std::is_aggregate_v<T>;
 
-// This many pairs of braces, and of names: more than any struct of a scenario has members.
+// RETRYSIM_BRACES_N: N pairs of braces; RETRYSIM_NAMES_N: N names. N goes beyond the members of any
+// struct of a scenario.
 // clang-format off
 
 #define RETRYSIM_BRACES_1 {}
@@ -78,7 +79,7 @@ concept Plain = std::is_class_v<T> && std::is_aggregate_v<T>;
   DO(25) DO(26) DO(27) DO(28)
 // clang-format on
 
-/// How many members it has: the most pairs of braces that it can be made from.
+/// The number of members of a struct: the most pairs of braces that it can be made from.
 template <Plain T>
 constexpr std::size_t member_count() {
   std::size_t count = 0;

@@ -1,4 +1,4 @@
-// Writing and reading results as bytes: little-endian, doubles bit by bit.
+// Writes and reads results as bytes: little-endian, doubles bit by bit.
 //
 // SPDX-License-Identifier: MIT
 #include "execution/run_bytes.hpp"
@@ -29,8 +29,8 @@ RunResult decode_run(std::string_view bytes) {
 // --- A replication over time ---------------------------------------------------------------------
 
 // Layout: width of a bin in nanoseconds, bins (64 bits each), groups, services (32 bits each),
-// whether it drained (8 bits); then the sums of each group and service: two bits for each, and
-// those that are not zero, as 8, 32 or 64 bits.
+// whether it drained (8 bits); then the sums of each group and service: two bits for each sum, and
+// the sums that are not zero, as 8, 32 or 64 bits.
 
 namespace {
 
@@ -123,8 +123,8 @@ std::optional<RunSeries> take_series(std::string_view& bytes) {
   const auto clients = take<std::uint32_t>(bytes);
   const auto services = take<std::uint32_t>(bytes);
   const auto drained = take<std::uint8_t>(bytes);
-  // Every sum has at least two bits, and every group a sum, so that a damaged size is found before
-  // memory is reserved.
+  // Every sum takes at least two bits, and every group has a sum, so that a damaged size is found
+  // before memory is reserved.
   if (!width || !bins || !clients || !services || !drained) return std::nullopt;
   if (*bins == 0 || *bins > bytes.size()) return std::nullopt;
   RunSeries series;
@@ -192,7 +192,7 @@ void put_values(std::string& bytes, std::span<const std::optional<double>> value
   }
 }
 
-/// Whether `bytes` began with `count` values.
+/// Takes `count` values from the front of `bytes`; false if there are not as many.
 bool take_values(std::string_view& bytes, std::size_t count,
                  std::vector<std::optional<double>>& values) {
   if (count / 8 > bytes.size()) return false;
@@ -274,7 +274,7 @@ std::optional<UnitResult> decode(std::string_view bytes) {
   result.phases = *phases;
   const std::size_t values = std::size_t{*clients} * *places;
   if (!take_values(bytes, values, result.values)) return std::nullopt;
-  // At least one bit each, so that a damaged number of phases takes no memory.
+  // Each value takes at least one bit, so that a damaged number of phases takes no memory.
   const std::size_t of_phase = std::size_t{*clients} * *phase_places;
   if (*phases > 0 && of_phase > 8 * bytes.size() / *phases) return std::nullopt;
   if (!take_values(bytes, of_phase * *phases, result.phase_values)) return std::nullopt;

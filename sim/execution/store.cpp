@@ -51,18 +51,19 @@ class MemoryStore : public Store {
 
 // --- A folder ------------------------------------------------------------------------------------
 
-// A file begins with a line that says what it is. Records follow: mark (32 bits), length of the
-// bytes (32), key (128), CRC-32 of these three, CRC-32 of the bytes, and the bytes. A record whose
-// bytes are damaged is passed over; from the first head that is damaged, or cut off, the rest of
-// its file is ignored. Nobody appends to a file that another process began.
+// A file of a store begins with a line that names its format. Records follow: mark (32 bits),
+// length of the bytes (32), key (128), CRC-32 of these three, CRC-32 of the bytes, and the bytes. A
+// record whose bytes are damaged is passed over; from the first head that is damaged, or cut off,
+// the rest of its file is ignored. Nobody appends to a file that another process began.
 
 constexpr std::string_view kMagic = "retrysim units 1\n";
-constexpr std::string_view kAnyMagic = kMagic.substr(0, kMagic.find('1'));  // of any version
+// How files of any version begin.
+constexpr std::string_view kAnyMagic = kMagic.substr(0, kMagic.find('1'));
 constexpr std::string_view kEnding = ".units";
 constexpr std::uint32_t kMark = 0x54494e55;  // "UNIT"
 constexpr std::size_t kHead = 32;
 constexpr std::size_t kBlock = std::size_t{1} << 18;
-// With more files than this, small ones are joined into one when a store is opened.
+// If there are more files than this, small ones are joined into one when a store is opened.
 constexpr std::size_t kMaxFiles = 64;
 constexpr std::uint64_t kSmallFile = std::uint64_t{1} << 20;
 constexpr auto kSyncEvery = std::chrono::seconds(5);
@@ -72,7 +73,7 @@ std::uint32_t checksum(std::string_view bytes) {
       ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-/// A file descriptor that is closed.
+/// Owns a file descriptor, which it closes.
 class File {
  public:
   File() = default;
@@ -92,7 +93,7 @@ class File {
     struct stat status {};
     return fd_ >= 0 && ::fstat(fd_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
   }
-  /// Fewer bytes at the end of the file, or where it cannot be read.
+  /// Reads `size` bytes at `offset`; fewer at the end of the file, or after an error.
   std::string read(std::uint64_t offset, std::size_t size) const {
     std::string bytes(size, '\0');
     std::size_t got = 0;
@@ -106,7 +107,7 @@ class File {
     bytes.resize(got);
     return bytes;
   }
-  /// Whether all of it was written.
+  /// Writes all bytes; false after an error.
   bool write(std::string_view bytes) const {
     while (!bytes.empty()) {
       const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
@@ -124,7 +125,7 @@ class File {
 struct Head {
   std::uint32_t length = 0;
   UnitKey key;
-  std::uint32_t sum = 0;  // of the bytes
+  std::uint32_t sum = 0;  // CRC-32 of the bytes
 };
 
 std::string encode(const Head& head) {
@@ -138,7 +139,7 @@ std::string encode(const Head& head) {
   return bytes;
 }
 
-/// The head of a record at the front of `bytes`, if it is whole.
+/// The head of a record at the front of `bytes`; empty if it is damaged or cut off.
 std::optional<Head> head_of(std::string_view bytes) {
   if (bytes.size() < kHead) return std::nullopt;
   const std::uint32_t expected = checksum(bytes.substr(0, kHead - 8));
@@ -176,7 +177,7 @@ struct EarlierFile {
   File file;
   fs::file_time_type time;
   std::uint64_t bytes = 0;
-  bool used = false;  ///< something in it was found
+  bool used = false;  ///< a unit in the file was found
 };
 
 class FolderStore : public Store {
@@ -203,7 +204,7 @@ class FolderStore : public Store {
       if (earlier != nullptr) earlier->used = true;
       return bytes;
     }
-    places_.erase(at);  // it is simulated again, and then added
+    places_.erase(at);  // the unit is simulated again, and then added
     return std::nullopt;
   }
 
@@ -215,7 +216,7 @@ class FolderStore : public Store {
     record += bytes;
     if (!own_.write(record)) {
       const int error = errno;
-      // What is cut off ends the file for whoever reads it.
+      // A record that is cut off would end the file for its readers.
       if (::ftruncate(own_.fd(), static_cast<off_t>(own_size_)) != 0) errno = 0;
       fail(error);
       return false;
@@ -246,13 +247,13 @@ class FolderStore : public Store {
     std::uint32_t length = 0, sum = 0;
   };
 
-  /// Says why nothing is kept; once.
+  /// Keeps nothing from now on, and says why, once.
   void fail(int error) {
     if (!std::exchange(failed_, true) && note_) note_(std::generic_category().message(error));
   }
 
-  /// The oldest file first: of several copies of a unit the latest counts, because an earlier one
-  /// was damaged.
+  /// Opens all files, the oldest first: of several copies of a unit the latest counts, because an
+  /// earlier one was damaged.
   void open_all() {
     struct stat status {};
     if (::lstat(folder_.c_str(), &status) != 0) {
@@ -267,7 +268,8 @@ class FolderStore : public Store {
           i->path(),
           File(::open(i->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)),
           i->last_write_time(error), 0};
-      // What is not a store's, whatever its name is, will never be removed as one of its files.
+      // A file that does not begin as a store's is ignored, whatever its name, so that it is never
+      // removed.
       if (!earlier.file.is_open() || earlier.file.read(0, kAnyMagic.size()) != kAnyMagic) continue;
       earlier.bytes = earlier.file.size();
       files_.push_back(std::move(earlier));
@@ -283,7 +285,7 @@ class FolderStore : public Store {
     }
   }
 
-  /// Makes the file of this process; false if that cannot be.
+  /// Makes the file of this process; false if that is impossible.
   bool begin_own() {
     if (own_.is_open()) return true;
     std::error_code error;
@@ -303,7 +305,7 @@ class FolderStore : public Store {
       fail(errno);
       return false;
     }
-    // Tells those who tidy up that it is in use; where there are no locks, its age does.
+    // The lock tells processes that tidy up that the file is in use; without locks, its age does.
     ::flock(own_.fd(), LOCK_EX | LOCK_NB);
     own_size_ = kMagic.size();
     return true;
@@ -312,14 +314,14 @@ class FolderStore : public Store {
   static bool is_old(const EarlierFile& earlier) {
     return earlier.time < fs::file_time_type::clock::now() - std::chrono::hours(1);
   }
-  /// Whether nobody writes it any more. Where a file system has no locks, that is known of what is
-  /// an hour old.
+  /// Whether no process writes a file any more. On a file system without locks, that is taken to be
+  /// so for files an hour old.
   static bool is_free(const EarlierFile& earlier) {
     if (::flock(earlier.file.fd(), LOCK_SH | LOCK_NB) == 0) return true;
     return errno != EWOULDBLOCK && is_old(earlier);
   }
 
-  /// Copies what is good in small finished files into the own one, and removes them.
+  /// Copies the good records of small finished files into the own file, and removes these files.
   void join_files() {
     std::error_code ignored;
     std::vector<std::size_t> joined;
@@ -345,7 +347,8 @@ class FolderStore : public Store {
     }
   }
 
-  /// The oldest files without which the store is within its bounds, as far as nobody writes them.
+  /// The oldest files whose removal keeps the store within its bounds, without those still being
+  /// written.
   std::vector<std::size_t> too_many() const {
     std::uint64_t all = own_size_;
     for (const EarlierFile& earlier : files_) all += earlier.bytes;

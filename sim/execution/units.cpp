@@ -1,4 +1,4 @@
-// The way of a unit: its key, the store, a thread or a rank, the store again, and whoever asked.
+// The way of a unit: its key, the store, a thread or a rank, the store again, and the caller.
 //
 // SPDX-License-Identifier: MIT
 #include "execution/units.hpp"
@@ -26,7 +26,7 @@ namespace retrysim::execution {
 
 namespace {
 
-/// FNV-1a of 128 bits.
+/// A hash by FNV-1a, 128 bits.
 class Hash {
  public:
   void add(std::string_view bytes) {
@@ -83,13 +83,13 @@ UnitKey key_of(const UnitKey& identity, const Unit& unit, Keep keep, std::size_t
 
 namespace {
 
-/// What all processes know of a request.
+/// The settings of a request, known to all processes.
 struct Settings {
   Keep keep = Keep::kRow;
   std::uint64_t most_bins = 0;
   std::uint64_t max_events = ~std::uint64_t{0};
-  /// The memory of all units under way in one process (kRow, kSeries), and of the requests of one
-  /// unit (kWhole, kFate).
+  /// The most bytes of all units under way in one process (kRow, kSeries), and of the requests of
+  /// one unit (kWhole, kFate).
   std::uint64_t max_memory = ~std::uint64_t{0}, most_each = ~std::uint64_t{0};
   std::uint32_t jobs = 1;
   bool fingerprint = false, limits_are_results = false;
@@ -123,14 +123,15 @@ UnitFate fate_of(const Scenario& scenario, const RunResult& run, SimulationOptio
   return result;
 }
 
-/// Simulates units, in one thread; keeps to the memory that all threads of the process share.
+/// Simulates units in one thread; keeps to the memory that all threads of the process share.
 class Simulator {
  public:
   Simulator(const Settings& settings, const std::atomic<bool>* stop,
             std::shared_ptr<Turnstile> memory)
       : settings_(settings), stop_(stop), memory_(std::move(memory)) {}
 
-  /// The result as bytes; with `whole` that is where it goes, and bytes are made if `as_bytes`.
+  /// Simulates a unit and returns the result as bytes. With `whole`, the result is stored there,
+  /// and bytes are made only if `as_bytes`.
   std::string operator()(const Scenario& scenario, const Unit& unit, std::string_view name,
                          std::atomic<std::int64_t>* progress, RunResult* whole, bool as_bytes) {
     try {
@@ -171,9 +172,9 @@ class Simulator {
     return name.empty() ? e.what() : fmt::format("{}: {}", name, e.what());
   }
 
-  /// How much of the turnstile's room a unit needs. What a row needs, and what its requests may
-  /// grow to (its share of the memory, if that is more), follow from the settings alone and not
-  /// from what else is under way.
+  /// How much of the turnstile's room a unit needs. The bytes of a row, and those to which its
+  /// requests may grow (its share of the memory, if that is more), follow from the settings alone,
+  /// not from other units under way.
   std::uint64_t need_of(const Scenario& scenario, std::uint64_t& most_each) const {
     most_each = settings_.most_each;
     if (!is_row(settings_.keep)) return 1;
@@ -193,7 +194,7 @@ class Simulator {
 
 // --- Over ranks ----------------------------------------------------------------------------------
 
-/// What the owner tells the other ranks to do next: all that it takes, so that they read no files
+/// An order of the owner to the other ranks, with everything they need, so that they read no files
 /// and know nothing of the question.
 struct Order {
   Settings settings;
@@ -202,7 +203,7 @@ struct Order {
   std::vector<Unit> units;
 };
 
-// More than this is told in several orders.
+// Larger orders are sent in parts.
 constexpr std::size_t kMaxBytesOfOrder = std::size_t{32} << 20;
 
 }  // namespace
@@ -281,7 +282,7 @@ class Request {
   }
 
  private:
-  /// Before anything runs: who has computed for hours must not find out that there is no room.
+  /// Sets the settings and plans the memory, so that a lack of room is found before anything runs.
   void settle() {
     settings_.keep = units_.keep;
     settings_.most_bins = units_.most_bins;
@@ -302,7 +303,7 @@ class Request {
       scenarios.push_back(held.back().get());
     }
     const std::size_t jobs = settings_.jobs;
-    // Each thread has a run and its twin, whose results go when their fate is known.
+    // Each thread has a run and its twin, whose results are freed when their fate is known.
     if (units_.keep == Keep::kFate) {
       scenarios.resize(std::max(scenarios.size(), 2 * jobs), scenarios.front());
     }
@@ -313,7 +314,7 @@ class Request {
     }
   }
 
-  /// Delivers what the store has; the others are missing.
+  /// Delivers the units that the store has; the others are noted as missing.
   void recall() {
     if (store_ != nullptr) keys_.resize(units_.count);
     std::size_t number = ~std::size_t{0};
@@ -341,8 +342,9 @@ class Request {
     }
   }
 
-  /// Whether the store had it, also as part of what else is kept of the same replication. What went
-  /// over the limit that holds now is simulated again, to the same end.
+  /// Delivers a unit from the store, also from another result kept of the same replication; false
+  /// if it is not there. A unit that went over the present limit is simulated again, to the same
+  /// end.
   bool recall_one(std::size_t i, const UnitKey& identity, const Unit& unit) {
     auto bytes = store_->find(keys_[i]);
     bool kept = true;
@@ -388,7 +390,7 @@ class Request {
     return encode(*row);
   }
 
-  /// How many missing units other tasks of the array have to do.
+  /// Leaves missing units to the other tasks of the array; returns how many.
   std::size_t leave_to_other_shards() {
     if (!options_.shard) return 0;
     const std::size_t all = missing_.size();
@@ -440,7 +442,7 @@ class Request {
       ++store_->units_kept;
       ++in_store_;
     }
-    if (reached_) reached_[m] = 0;  // it counts as done
+    if (reached_) reached_[m] = 0;  // the unit counts as done
     if (whole_ == nullptr) deliver_(i, std::move(bytes), kept);
   }
 
@@ -481,7 +483,8 @@ class Request {
     }
   }
 
-  // Units that are done, and what those under way have simulated: of other ranks only the former.
+  // The share that is done: finished units and, in this process, the simulated part of those under
+  // way.
   double share_done() const {
     double under_way = 0;
     if (reached_) {
@@ -506,7 +509,7 @@ class Request {
   std::vector<UnitKey> keys_;
   std::vector<std::size_t> missing_;
   std::size_t done_ = 0, in_store_ = 0;
-  std::unique_ptr<std::atomic<std::int64_t>[]> reached_;  // simulated ns, of those under way
+  std::unique_ptr<std::atomic<std::int64_t>[]> reached_;  // simulated ns of units under way
   Duration longest_ = Duration::nanoseconds(1);
 };
 
@@ -514,8 +517,8 @@ class Request {
 
 namespace {
 
-/// Calls `work` with the function `stop` of the options as a flag, which is set as progress is
-/// told.
+/// Calls `work` with a flag in place of the options' function `stop`, which is asked whenever
+/// progress is reported.
 template <class Work>
 auto stoppable(const ReplicationOptions& options, const Work& work) {
   if (options.stop()) throw Interrupted();
@@ -607,7 +610,7 @@ std::vector<RunResult> simulate_all(std::span<const RunSpec> runs,
   Units units;
   units.keep = Keep::kWhole;
   units.count = runs.size();
-  // Runs of one scenario share its number.
+  // Runs of the same scenario, one after the other, share its number.
   std::vector<std::size_t> numbers;
   std::vector<const Scenario*> scenarios;
   for (const RunSpec& run : runs) {

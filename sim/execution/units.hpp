@@ -1,6 +1,6 @@
-// A unit of work: one replication of one scenario, and what is kept of it. Every search asks for
-// units and gets their results, in whatever way they come: from the store if they are there, else
-// simulated by threads or by the ranks of an MPI job, and then kept in the store.
+// A unit of work: one replication of one scenario, and the part of its result that is kept. Every
+// search asks for units and gets their results, in whatever way they come: from the store if they
+// are there, else simulated by threads or by the ranks of an MPI job, and then kept in the store.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -32,38 +32,40 @@ namespace retrysim::execution {
 extern const char* const kSourcesOfResults;
 
 enum class Keep : std::uint8_t {
-  kRow,     ///< its row of the table of metrics: `UnitResult`
+  kRow,     ///< the row of the table of metrics: `UnitResult`
   kSeries,  ///< the row, and the replication over time
-  kWhole,   ///< its `RunResult`
-  kFate,    ///< what becomes of it after the last disturbance: `UnitFate`
+  kWhole,   ///< the whole `RunResult`
+  kFate,    ///< the fate after the last disturbance: `UnitFate`
 };
 
 struct Unit {
-  std::size_t scenario = 0;  ///< its number in the request
+  std::size_t scenario = 0;  ///< the scenario's number in the request
   std::uint32_t replication = 0;
   Time retries_until = Time::max();  ///< as in SimulationOptions
 };
 
-/// What becomes of a replication after the last disturbance, and of its twin, which sends no
-/// retries from the end of the disturbance on. A replication that recovers has no twin.
+/// The fate of a replication after the last disturbance, and of its twin, which sends no retries
+/// from the end of the disturbance on. A replication that recovers has no twin.
 struct UnitFate {
   TippingResponse response = TippingResponse::kUnknown;
-  bool twin_recovered = false;  ///< in time
+  bool twin_recovered = false;  ///< the twin recovered in time
   bool metastable = false;
-  double duration_needed_s = 0;  ///< that would have let the run be judged; 0 if it was
+  /// Duration that would have let the run be judged; 0 if it was judged.
+  double duration_needed_s = 0;
   std::uint64_t events = 0, twin_events = 0;
 };
 
-/// The bytes of a valid scenario, and the scenario again; all but a strategy of the user's own.
+/// A valid scenario as bytes, and back, without strategies of the user's own.
 std::string encode(const Scenario& scenario);
 Scenario decode_scenario(std::string_view bytes);
 
-/// What decides the results of a scenario's units: equal for scenarios that differ in name,
-/// description, expectations or the number of replications only. `UnitKey()` for a scenario with a
-/// strategy of the user's own, whose results are not known by what it says.
+/// A hash of everything that decides the results of a scenario's units: equal for scenarios that
+/// differ in name, description, expectations or the number of replications only. `UnitKey()` for a
+/// scenario with a strategy of the user's own, whose results are not known by what it says.
 UnitKey identity_of(const Scenario& scenario);
 
-/// `identity`: see above. `UnitKey()` if it is that.
+/// The key of a unit in a store. `identity` comes from `identity_of`; for `UnitKey()` the key is
+/// `UnitKey()`.
 UnitKey key_of(const UnitKey& identity, const Unit& unit, Keep keep, std::size_t most_bins = 0);
 
 // --- Getting their results -----------------------------------------------------------------------
@@ -71,24 +73,26 @@ UnitKey key_of(const UnitKey& identity, const Unit& unit, Keep keep, std::size_t
 /// The units of one request.
 struct Units {
   Keep keep = Keep::kRow;
-  std::size_t most_bins = 0;  ///< of the series (kSeries)
+  std::size_t most_bins = 0;  ///< most bins of the series (kSeries)
   std::size_t count = 0;
-  /// Units of one scenario are best in a row. Called by several threads, as `scenario` and `name`.
+  /// Returns a unit by its number. Units of one scenario are best in a row. This function,
+  /// `scenario` and `name` are called by several threads.
   std::function<Unit(std::size_t number)> unit;
   std::function<std::shared_ptr<const Scenario>(std::size_t scenario)> scenario;
-  /// `identity_of` the scenario, where that is known without making it; may be empty.
+  /// Returns `identity_of` a scenario, if that is known without making the scenario; may be empty.
   std::function<UnitKey(std::size_t scenario)> identity;
-  /// In messages; may be empty.
+  /// Returns the name of a scenario in messages; may be empty.
   std::function<std::string(std::size_t scenario)> name;
-  /// A unit over its limit (kRow, kSeries) has a result that says so; otherwise it ends the work.
+  /// Whether a unit over its limit (kRow, kSeries) gives a result that says so; otherwise it ends
+  /// the work.
   bool limits_are_results = false;
 };
 
-/// Takes the result of a unit as bytes, one at a time and in any order; `kept`: they can be found
-/// in the store by the unit's key. Not for whole results.
+/// Takes the result of a unit as bytes, one at a time and in any order; `kept`: the bytes can be
+/// found in the store by the unit's key. Not used for whole results.
 using Deliver = std::function<void(std::size_t number, std::string bytes, bool kept)>;
 
-/// Gets all units and gives their keys; no keys without a store. Whole results go into `whole`,
+/// Gets all units and returns their keys, none without a store. Whole results go into `whole`,
 /// which has a place for each unit. `ReplicationOptions::first` is ignored; `max_events` holds for
 /// each unit. A process that is not the executor's owner does not call this but `serve`. Throws
 /// what `simulate` throws, for the lowest unit that fails; what the executor throws; and
@@ -97,9 +101,9 @@ std::vector<UnitKey> get_units(const Units& units, const ReplicationOptions& opt
                                const Deliver& deliver, std::vector<RunResult>* whole = nullptr);
 
 // A search that is one of several tasks ends with `ShardDone` where results of other tasks are
-// missing. The search knows best what it can still do, and what follows.
+// missing. The search itself says what it can still do without them, and what would follow.
 
-/// Calls `ask`, on whose results it depends what the search asks for next.
+/// Calls `ask`, on whose results the next units of the search depend.
 template <typename Ask>
 auto before_more(Ask&& ask) {
   try {
@@ -110,11 +114,11 @@ auto before_more(Ask&& ask) {
   }
 }
 
-/// Parts of a search that do not wait for each other: the task goes on with the next one where
-/// results of other tasks are missing.
+/// Parts of a search that do not wait for each other: where results of other tasks are missing, the
+/// task goes on with the next part.
 class SideBySide {
  public:
-  /// Calls `part`. False: results are missing.
+  /// Calls `part`; false if results are missing.
   template <typename Part>
   bool add(Part&& part) {
     try {
@@ -128,7 +132,8 @@ class SideBySide {
       return false;
     }
   }
-  /// All have been added. Throws ShardDone for all together if results are missing.
+  /// To be called when all parts have been added. Throws ShardDone for all of them together if
+  /// results are missing.
   void finish() const {
     if (missing_) throw ShardDone(*missing_);
   }
@@ -137,17 +142,17 @@ class SideBySide {
   std::optional<ShardDone> missing_;
 };
 
-/// For `Units::scenario`: a scenario that outlives the request.
+/// A pointer to a scenario that outlives the request, for `Units::scenario`.
 std::shared_ptr<const Scenario> borrowed(const Scenario& scenario);
 
-/// Rows of one request, in its order.
+/// The rows of all units of a request, in the request's order.
 std::vector<UnitResult> get_rows(const Units& units, const ReplicationOptions& options);
 
-/// Throws LimitExceeded if all together took more than `max_events`.
+/// Throws LimitExceeded if all units together took more than `max_events`.
 void check_events(std::span<const UnitResult> rows, const ReplicationOptions& options);
 
-/// All replications of one scenario (kFate). `max_events` holds for all of them together, and for
-/// their twins.
+/// The fates of all replications of one scenario. `max_events` holds for the sum over them, and for
+/// the sum over their twins.
 std::vector<UnitFate> get_fates(const Scenario& scenario, const ReplicationOptions& options);
 
 }  // namespace retrysim::execution

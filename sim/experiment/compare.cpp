@@ -371,7 +371,7 @@ std::vector<KeyEffect> effects_of(const Comparison& comparison) {
   return effects;
 }
 
-/// Adds whether runs recover to the compared metrics, if the scenario has a disturbance.
+/// Adds the metric `recovered` to the compared metrics, if any run has it.
 void add_recovered(std::vector<const MetricInfo*>& metrics,
                    const std::vector<ComparedVariant>& variants) {
   const MetricInfo* recovered = find_metric("recovered");

@@ -409,7 +409,7 @@ TipResult find_in(const ScenarioAt& scenario_at, const TippingSearch& search,
       probe.metastable += fate.metastable;
     }
   }
-  double duration_needed = 0;  // s, so long that every run could have been judged
+  double duration_needed = 0;  // s, long enough for every run to have been judged
   for (const auto& [value, fates] : probes) {
     for (const execution::UnitFate& fate : fates) {
       duration_needed = std::max(duration_needed, fate.duration_needed_s);

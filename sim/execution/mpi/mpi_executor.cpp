@@ -10,7 +10,7 @@
 // SPDX-License-Identifier: MIT
 #include "execution/mpi/mpi_executor.hpp"
 
-// Without MPI's classes for C++, which would have to be linked.
+// MPI's C++ classes, which would have to be linked, are left out.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -40,7 +40,7 @@
 
 namespace retrysim::execution {
 
-/// What the executor calls, under MPI's names.
+/// The functions of MPI that the executor calls, under MPI's names.
 struct MpiLibrary {
   decltype(&MPI_Init_thread) init_thread;
   decltype(&MPI_Comm_rank) comm_rank;
@@ -63,7 +63,7 @@ const MpiLibrary& mpi();
 
 // --- Messages on their way -----------------------------------------------------------------------
 
-/// Messages on their way, whose bytes must stay until they are gone.
+/// Messages on their way, whose bytes must be kept until they are sent.
 class Outbox {
  public:
   void send(std::string bytes, int to, int tag) {
@@ -78,7 +78,7 @@ class Outbox {
                 &m.request);
   }
 
-  /// The requests that are still open.
+  /// The requests of messages that are still on their way.
   std::vector<MPI_Request*> open() {
     std::vector<MPI_Request*> requests;
     for (Message& m : waiting_) requests.push_back(&m.request);
@@ -130,7 +130,7 @@ MpiLibrary load() {
   find(loaded.isend, library, "MPI_Isend");
   find(loaded.recv, library, "MPI_Recv");
   find(loaded.test, library, "MPI_Test");
-#ifdef OPEN_MPI  // whose handles are addresses; those of others are numbers
+#ifdef OPEN_MPI  // handles of Open MPI are addresses; those of others are numbers
   loaded.world = static_cast<MPI_Comm>(symbol(library, "ompi_mpi_comm_world"));
   loaded.byte = static_cast<MPI_Datatype>(symbol(library, "ompi_mpi_byte"));
 #else
@@ -154,15 +154,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kBatchTag = 1, kResultTag = 2;
-constexpr int kCredits = 2;  // batches that a rank may have
+constexpr int kCredits = 2;  // batches that a rank may hold at once
 constexpr double kBatchSeconds = 0.02;
 constexpr auto kTick = std::chrono::milliseconds(100);
 constexpr auto kShortestNap = std::chrono::microseconds(100);
 constexpr auto kLongestNap = std::chrono::microseconds(3000);
-constexpr std::uint64_t kFinished = ~std::uint64_t{0};  // instead of the size of what is shared
+constexpr std::uint64_t kFinished = ~std::uint64_t{0};  // sent instead of the size of shared bytes
 constexpr std::size_t kMaxBytesAtOnce = std::size_t{1} << 30;  // MPI counts with an int
 
-/// Sleep between looks for something to happen, ever longer.
+/// Times to sleep, ever longer, between looks for something to happen.
 class Nap {
  public:
   Clock::duration next() {
@@ -176,13 +176,13 @@ class Nap {
   Clock::duration nap_ = kShortestNap;
 };
 
-/// What a unit threw, as it travels.
+/// An exception that a unit threw, in a form that can be sent.
 struct Failure {
   enum Kind : std::uint8_t { kOther, kLimit, kInterrupted, kInvariant, kMemory };
   std::size_t unit = 0;
   std::uint8_t kind = kOther;
   std::string message;
-  LimitKind limit = LimitKind::kTime;  ///< of kLimit
+  LimitKind limit = LimitKind::kTime;  ///< the kind of limit, if `kind` is kLimit
 
   template <Either<Failure> T>
   friend void archive(auto& visit, T& failure) {
@@ -224,7 +224,7 @@ struct Done {
   }
 };
 
-/// What came of one batch.
+/// The result of one batch.
 struct BatchResult {
   double seconds = 0;
   std::vector<Done> done;
@@ -236,7 +236,7 @@ struct BatchResult {
   }
 };
 
-/// Computes batches, one thread of one rank.
+/// Computes batches in one thread of one rank.
 class BatchWorker {
  public:
   BatchWorker(const Task& task, const std::atomic<bool>* stop) : task_(task), stop_(stop) {}
@@ -309,7 +309,7 @@ class MpiExecutor : public Executor {
     }
     finished_ = true;
     MPI_Request request;
-    mpi().ibarrier(mpi().world, &request);  // asleep, which MPI_Finalize is not
+    mpi().ibarrier(mpi().world, &request);  // this wait sleeps, unlike MPI_Finalize
     wait(request);
     mpi().finalize();
   }
@@ -319,7 +319,8 @@ class MpiExecutor : public Executor {
 
   bool stopped() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
 
-  /// Throws Interrupted if asked to stop meanwhile: the other side may be gone.
+  /// Waits for a request. Throws Interrupted if asked to stop meanwhile: the other side may be
+  /// gone.
   void wait(MPI_Request& request) const {
     Nap nap;
     int done = 0;
@@ -375,7 +376,7 @@ class MpiExecutor : public Executor {
   bool dismissed_ = false, out_of_step_ = false, finished_ = false;
 };
 
-/// Rank 0 at work.
+/// The work of rank 0.
 class MpiExecutor::Owner {
  public:
   Owner(const MpiExecutor& executor, const Task& task)
@@ -395,7 +396,7 @@ class MpiExecutor::Owner {
   }
 
  private:
-  // This rank's own share of the work, in a thread of its own.
+  // Computes this rank's own share of the units, in a thread of its own.
   void compute() {
     BatchWorker worker(task_, executor_.stop_);
     while (true) {
@@ -495,14 +496,14 @@ class MpiExecutor::Owner {
       });
     }
     if (!result.failure) return;
-    // That a rank was asked to stop is no failure of a unit.
+    // Failures of units take precedence over ranks that were asked to stop.
     const auto rank = [](const Failure& f) {
       return std::pair(f.kind == Failure::kInterrupted, f.unit);
     };
     if (!failure_ || rank(*result.failure) < rank(*failure_)) failure_ = std::move(result.failure);
   }
 
-  /// Calls back, unless that has thrown before: then the ranks are only sent home.
+  /// Makes a call, unless one has thrown before: then the ranks are only sent home.
   template <typename Call>
   void guard(Call call) {
     if (trouble_) return;
@@ -521,7 +522,7 @@ class MpiExecutor::Owner {
   Outbox outbox_;
   int ended_credits_ = 0;
   std::size_t delivered_ = 0;
-  std::exception_ptr trouble_;  // of deliver or tick
+  std::exception_ptr trouble_;  // exception thrown by deliver or tick
   std::optional<Failure> failure_;
 
   std::mutex mutex_;
