@@ -33,7 +33,7 @@ ComparisonRow row_of(const AdviceMeasure& measure, const PairedDifference& diffe
   return {0, "all", measure.metric, difference};
 }
 
-/// "three, two and one".
+/// A list in words: "three, two and one".
 std::string listed(const std::vector<std::string>& parts) {
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -75,7 +75,7 @@ std::string runs_text(double mean, std::size_t pairs) {
 struct AdviceRow {
   const Remedy* remedy = nullptr;
   const RemedyTrial* trial = nullptr;
-  std::size_t rank = 0;  ///< from 1; 0: none
+  std::size_t rank = 0;  ///< rank from 1; 0: none
 };
 
 class AdviceText {
@@ -204,7 +204,7 @@ class AdviceText {
     return notes;
   }
 
-  /// Repeats the run of the first remedy, if it helps.
+  /// The command that repeats the run of the first remedy; empty if that does not help.
   std::string first_command() const {
     if (found_.helping() == 0) return "";
     return command_of(found_.trials.front().remedy);
@@ -289,7 +289,7 @@ class AdviceText {
     return fmt::format("retrysim run {} {}", shell_word(report_.scenario), set_options(edits));
   }
 
-  static constexpr std::size_t kMaxNamed = 4;  // of those that help less
+  static constexpr std::size_t kMaxNamed = 4;  // most remedies named among those that help less
   static constexpr std::size_t kRunsToTell = 10;
 
   static std::string capital(std::string text) {
@@ -298,7 +298,7 @@ class AdviceText {
     return text;
   }
 
-  /// "success rises from 85 % to 92 % (+7.2 points, 7.1..7.3)".
+  /// A change in words: "success rises from 85 % to 92 % (+7.2 points, 7.1..7.3)".
   static std::string change(const RemedyTrial& trial, std::size_t m, std::string_view label) {
     return change_of(trial.effects[m].difference, m, label);
   }
@@ -338,8 +338,8 @@ class AdviceText {
     return parts;
   }
 
-  /// "success of critical rises from 64 % to 99 % (+35 points, 34..36)", of the groups whose
-  /// success changes in this direction.
+  /// The changes of groups whose success changes in `direction`: "success of critical rises from 64
+  /// % to 99 % (+35 points, 34..36)".
   std::vector<std::string> changes_of_groups(const RemedyTrial& trial, int direction) const {
     std::vector<std::string> parts;
     for (std::size_t g = 0; g < trial.groups.size(); ++g) {
@@ -351,7 +351,8 @@ class AdviceText {
     return parts;
   }
 
-  /// "critical: 64 to 99 %, background: 46 to 12 %"; empty unless one gains and another one loses.
+  /// The gains and losses of groups: "critical: 64 to 99 %, background: 46 to 12 %"; empty unless
+  /// one group gains and another one loses.
   std::string trade_of(const RemedyTrial& trial) const {
     std::string text;
     bool gains = false, loses = false;
@@ -369,7 +370,7 @@ class AdviceText {
   static constexpr std::size_t kGains[] = {kSuccess,      kWithin,  kDisturbed,     kRecovered,
                                            kRecoveryTime, kLatency, kConnectionWait};
 
-  /// By what a remedy helps most: "success 94.7 %".
+  /// The measure that a remedy improves most: "success 94.7 %".
   std::string main_gain(const RemedyTrial& trial) const {
     const std::string trade = trade_of(trial);
     if (!trade.empty()) return trade;
@@ -406,7 +407,8 @@ class AdviceText {
                            : "");
   }
 
-  /// "99.9 % of the requests succeed, and all 3 runs recover at once: little is left to improve".
+  /// A sentence on the scenario as it stands: "99.9 % of the requests succeed, and all 3 runs
+  /// recover at once: little is left to improve".
   std::string as_it_stands() const {
     constexpr double kNearlyAll = 0.999, kSoon_s = 1;
     std::string text;
@@ -436,8 +438,8 @@ class AdviceText {
                                   : unsure);
   }
 
-  /// "; more than 3 runs would tell: with short-queue 100 % succeed in these": of the remedy with
-  /// which most succeed, if that is much more, though not significantly so.
+  /// A hint at the remedy with which most requests succeed, if these are many more, though not
+  /// significantly: "; more than 3 runs would tell: with short-queue 100 % succeed in these".
   std::string best_by_chance(std::size_t success) const {
     constexpr double kMuch = 0.05;
     const RemedyTrial* best = nullptr;
@@ -453,7 +455,8 @@ class AdviceText {
                        replications(), best->remedy.name, percent(*best->means[success]));
   }
 
-  /// "p99 latency +12 %; peak attempt rate +3.1 %"; without the success rate, which the table has.
+  /// The other effects of a remedy: "p99 latency +12 %; peak attempt rate +3.1 %"; without the
+  /// success rate, which the table has.
   static std::string costs_text(const RemedyTrial& trial) {
     std::string text;
     for (std::size_t m = 0; m < advice_measures().size(); ++m) {
@@ -566,7 +569,8 @@ class AdviceText {
     return table;
   }
 
-  /// "+7.2 (7.1..7.3)": three significant digits, or fewer where the interval is wide.
+  /// A difference in points, "+7.2 (7.1..7.3)": three significant digits, or fewer if the interval
+  /// is wide.
   static std::string points_text(const PairedDifference& d) {
     if (d.pairs == 0) return "-";
     if (d.identical) return "same";
@@ -638,7 +642,7 @@ class AdviceText {
     return std::string(direction_word(row.trial->effects[m].direction));
   }
 
-  /// The success of each group: what stands, or what a remedy makes of it.
+  /// The success of each group, in the scenario as it stands or with a remedy.
   Json groups_json(const AdviceRow& row) const {
     Json groups = Json::array();
     if (row.remedy != nullptr && row.trial == nullptr) return groups;

@@ -1,4 +1,4 @@
-// What `retrysim advise` finds: which of the usual remedies helps most, and at what price.
+// The output of `retrysim advise`: which of the usual remedies helps most, and at what price.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -14,14 +14,14 @@ namespace retrysim::report {
 
 struct AdviceReport {
   const Advice& found;
-  std::string scenario;            ///< the file, as the user wrote it
-  std::vector<std::string> edits;  ///< those of the user
+  std::string scenario;            ///< the scenario file, as the user wrote it
+  std::vector<std::string> edits;  ///< the user's own edits
 };
 
-/// Which remedy helps most, as far as that can be told, what it costs, and the command that repeats
-/// its run; a table of all that were tried, with their edits; and why the others were not.
-/// advice.csv has a row for the scenario as it stands and for each remedy, the member "advice" of
-/// result.json the same rows.
+/// The document on remedies: which one helps most, as far as that can be told, what it costs, and
+/// the command that repeats its run; a table of all remedies that were tried, with their edits; and
+/// why the others were not tried. advice.csv has a row for the scenario as it stands and for each
+/// remedy, the member "advice" of result.json the same rows.
 Document advice_document(const AdviceReport& report);
 
 /// advice.csv.

@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Rows that people are shown; choose.csv has them all.
+/// Most rows that people are shown; choose.csv has all rows.
 constexpr std::size_t kMaxRows = 100;
 
 std::string value_text(double value, const MetricInfo& metric) {
@@ -31,20 +31,20 @@ std::string value_text(double value, const MetricInfo& metric) {
                                    : format_number(value, metric.unit);
 }
 
-/// A difference of two values.
+/// A difference of two values, in words.
 std::string difference_text(double value, const MetricInfo& metric) {
   if (!metric.display.percentage) return format_number(value, metric.unit);
   const std::string points = fmt::format("{:.6g}", 100 * value);
   return points + (points == "1" ? " point" : " points");
 }
 
-/// " within 0.2 points", with words before the amount; nothing of what would be said as zero.
+/// A difference behind `words`, " within 0.2 points"; empty if it would be shown as zero.
 std::string with_difference(std::string_view words, double value, const MetricInfo& metric) {
-  constexpr double kNothing = 1e-9;  // of anything that metrics are measured in
+  constexpr double kNothing = 1e-9;  // zero in any unit of metrics
   return value < kNothing ? "" : fmt::format("{} {}", words, difference_text(value, metric));
 }
 
-/// To three digits.
+/// `value` rounded to three digits.
 double rounded_to_three(double value) {
   return std::strtod(fmt::format("{:.3g}", value).c_str(), nullptr);
 }
@@ -64,7 +64,7 @@ std::string policies_text(std::size_t n) {
   return n == 1 ? "1 policy" : fmt::format("{} policies", n);
 }
 
-/// "goodput", "goodput of client web".
+/// The aim in words: "goodput", "goodput of client web".
 std::string aim_name(const PolicyChoice& choice) {
   std::string text(choice.aim.metric->label());
   if (choice.aim.client != "all") text += " of client " + choice.aim.client;
@@ -75,7 +75,7 @@ std::string_view superlative(const PolicyChoice& choice) {
   return choice.aim.maximize ? "highest" : "lowest";
 }
 
-/// "success rate >= 99 %".
+/// A limit in words: "success rate >= 99 %".
 std::string limit_text(const ChoiceLimit& limit) {
   return fmt::format("{} {} {}", limit.metric->label(),
                      limit.at_least ? ">=" : "<=", value_text(limit.bound, *limit.metric));
@@ -90,7 +90,7 @@ std::string limits_text(const PolicyChoice& choice) {
   return text;
 }
 
-/// How many had the very values of the best one.
+/// The number of policies that had exactly the values of the best one.
 std::size_t same_as_best(const PolicyChoice& choice) {
   return static_cast<std::size_t>(
       std::count_if(choice.policies.begin(), choice.policies.end(), [&](const ChoicePolicy& p) {
@@ -124,7 +124,7 @@ std::string reason_text(const PolicyChoice& choice, const ChoicePolicy& p) {
   return "";
 }
 
-/// The survivors, then those that left, the last ones first.
+/// The places of the policies: the survivors, then those that left, the last ones first.
 std::vector<std::size_t> order_of(const PolicyChoice& choice) {
   std::vector<std::size_t> order(choice.policies.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -143,7 +143,8 @@ std::vector<std::size_t> order_of(const PolicyChoice& choice) {
   return order;
 }
 
-/// "37 of 48 policies were out after 20 replications, the last one after 74."
+/// The course of the race: "37 of 48 policies were out after 20 replications, the last one after
+/// 74."
 std::string course_text(const PolicyChoice& choice) {
   const std::size_t all = choice.policies.size(), early = choice.gone_after(1);
   std::string text = fmt::format(
@@ -153,7 +154,8 @@ std::string course_text(const PolicyChoice& choice) {
   return text + ".";
 }
 
-/// In n runs an event of probability 3 / n is missed with probability 5 % (the rule of three).
+/// The probability, in percent, up to which an event may have been missed in `runs`: with 3 / runs
+/// it is missed in 5 % of cases (the rule of three).
 std::string missed_share(std::size_t runs) {
   return fmt::format("{:.2g} %", std::min(100.0, 300.0 / static_cast<double>(runs)));
 }
@@ -168,14 +170,14 @@ std::string saving_text(const PolicyChoice& choice) {
       decimals_for(times, 2));
 }
 
-/// To two digits, upwards.
+/// `value` rounded up to two digits; 0 if it is not above 0.
 double rounded_up(double value) {
   if (value <= 0) return 0;
   const double scale = std::pow(10.0, std::floor(std::log10(value)) - 1);
   return std::ceil(value / scale * (1 - 1e-9)) * scale;
 }
 
-/// Whether the policies differ by less than anybody would care about, and not just by less than the
+/// Whether the policies differ by less than anybody would care about, not just by less than the
 /// zone that so few replications can tell.
 bool is_nothing_to_choose(const PolicyChoice& choice) {
   const auto best = estimate(choice.policies[*choice.best].aim);
@@ -233,7 +235,7 @@ std::string chosen_text(const PolicyChoice& choice) {
                      : with_difference(", or one within", choice.indifference, metric) + " of it",
         100 * choice.confidence);
   } else {
-    // First of all what may be wrong: what is rare is in no run yet.
+    // Reservations come first: no run shows rare events yet.
     text += fmt::format(
         "; what happens in fewer than {} of runs could have been missed ({}). If the values of "
         "runs are normally distributed, the confidence is {:.6g} %",
@@ -286,7 +288,7 @@ std::string answer_text(const PolicyChoice& choice) {
                                  policies_text(left) + (left == 1 ? " is" : " are"),
                                  plural(choice.stages.back(), "replication"));
   if (choice.unseen > 0) {
-    // Nothing is sure of what was not seen.
+    // Slow requests that no run has seen leave the result uncertain.
     text += fmt::format(
         " Slow requests are so rare that in so many runs chance may make up {} of the difference.",
         difference_text(rounded_to_three(choice.unseen), *choice.aim.metric));
@@ -317,7 +319,8 @@ std::string answer_text(const PolicyChoice& choice) {
                                      "--indifference.");
 }
 
-/// What the choice assumes: the zone in which differences do not matter, the distribution, limits.
+/// The assumptions of the choice: the zone in which differences do not matter, the distribution,
+/// limits.
 std::vector<std::string> choice_terms(const PolicyChoice& choice) {
   const MetricInfo& metric = *choice.aim.metric;
   const std::string assumed =
@@ -343,7 +346,7 @@ std::vector<std::string> choice_terms(const PolicyChoice& choice) {
   return terms;
 }
 
-/// Who is the best or why nobody is, and what the race saved.
+/// Sentences on which policy is the best, or why none is, and on what the race saved.
 std::vector<std::string> choice_sentences(const PolicyChoice& choice) {
   std::vector<std::string> sentences = {answer_text(choice)};
   constexpr double kWorthSaying = 1.5;
@@ -373,7 +376,7 @@ std::string_view outcome_of(const PolicyChoice& choice, const ChoicePolicy& p) {
   return "";
 }
 
-/// The policy, the limit or the metric because of which one left; empty if it did not.
+/// The policy, limit or metric that eliminated a policy; empty if it was not eliminated.
 std::string reason_of(const PolicyChoice& choice, const ChoicePolicy& p) {
   switch (p.fate) {
     case SelectionFate::kRacing:
@@ -390,7 +393,7 @@ std::string reason_of(const PolicyChoice& choice, const ChoicePolicy& p) {
   return {};
 }
 
-/// The mean of the first `count` observations, or of all that there are.
+/// The mean of the first `count` observations, or of all if there are fewer.
 Ranged mean_of(std::span<const double> observations, const MetricInfo& metric,
                std::size_t count = std::dynamic_extent) {
   auto e = estimate(observations.first(std::min(count, observations.size())));
@@ -403,7 +406,7 @@ std::string_view kept(const ChoicePolicy& policy, std::size_t limit) {
   return policy.fate == SelectionFate::kBreaksLimit && policy.by == limit ? "no" : "";
 }
 
-/// The metrics with limits; left out without any.
+/// The means of the metrics with limits; discarded JSON if there are no limits.
 Json limits_json(const PolicyChoice& choice, const ChoicePolicy& p) {
   Json limits = p.limited.empty() ? Json(Json::value_t::discarded) : Json::array();
   for (std::size_t l = 0; l < p.limited.size(); ++l) {
@@ -417,12 +420,13 @@ Json limits_json(const PolicyChoice& choice, const ChoicePolicy& p) {
   return limits;
 }
 
-/// The value of a varied key; empty if the policy was made by hand.
+/// A policy's value of a varied key; empty if the policy was made by hand.
 std::string value_of(const ChoicePolicy& policy, std::size_t key) {
   return key < policy.values.size() ? policy.values[key] : "";
 }
 
-/// One row a policy: the varied keys, what became of it, its mean and those that have limits.
+/// A row for each policy: the varied keys, its fate, its mean of the aim, and of the metrics with
+/// limits.
 CellTable policies_table(const PolicyChoice& choice) {
   const MetricInfo& metric = *choice.aim.metric;
   Columns<ChoicePolicy> t;
@@ -462,7 +466,7 @@ CellTable policies_table(const PolicyChoice& choice) {
   return {t, choice.policies};
 }
 
-/// One row for each stage and policy that was in the race: the mean so far, and who left.
+/// A row for each stage and policy in the race: the mean so far, and whether the policy left.
 CellTable race_table(const PolicyChoice& choice) {
   struct Stage {
     const ChoicePolicy& policy;
@@ -529,8 +533,8 @@ Json choice_json(const ChoiceReport& report) {
   return json;
 }
 
-/// The policy whose scenario the result has: the best one, else the one nearest to the limits, else
-/// the first.
+/// The policy whose scenario is in the result: the best one, else the one nearest to the limits,
+/// else the first.
 const ChoicePolicy& shown_policy(const PolicyChoice& choice) {
   return choice.policies[choice.best ? *choice.best : choice.nearest.value_or(0)];
 }
@@ -550,7 +554,7 @@ Document choice_document(const ChoiceReport& report) {
   order.resize(order.size() - more);
   TextTable table = shown(policies, order);
   table.room = 20;
-  table.alone = 1;  // the name
+  table.alone = 1;  // the name has lines of its own
 
   Document d;
   d.title(heading, fmt::format("the {} {} among {}, seed {}", superlative(choice), aim_name(choice),

@@ -39,7 +39,7 @@ std::string telling_percent(double share, double other) {
 
 namespace {
 
-/// Whether the demand ends by itself, so that the time of the last request is that of the work.
+/// Whether the demand ends by itself, so that the end of the last request is the end of the work.
 bool demand_is_finite(const Scenario& scenario) {
   return std::all_of(scenario.clients.begin(), scenario.clients.end(), [](const ClientSpec& c) {
     return c.arrivals.process == ArrivalProcess::kOnce;
@@ -54,7 +54,7 @@ bool is_word(std::string_view text) {
          });
 }
 
-/// KEY=WORD, both of them plain.
+/// The key and the word of a plain KEY=WORD; empty for other names.
 std::optional<std::pair<std::string_view, std::string_view>> key_and_word(std::string_view name) {
   const std::size_t equals = name.find('=');
   if (equals == std::string_view::npos) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<std::pair<std::string_view, std::string_view>> key_and_word(std::s
   return std::pair(key, word);
 }
 
-/// The baseline after "than": the word alone where the variant has said which key it is.
+/// The baseline's name after "than": the word alone if the variant already names the key.
 std::string spoken_baseline(std::string_view variant, std::string_view baseline) {
   const auto a = key_and_word(variant);
   const auto b = key_and_word(baseline);
@@ -81,7 +81,8 @@ std::string joined(const std::vector<std::string>& parts, std::string_view last)
   return text;
 }
 
-/// Three significant digits, or fewer where the interval is wide: two of half its width.
+/// A size with three significant digits, or fewer if the interval is wide: two digits of its half
+/// width.
 Amount scaled_amount(double size, std::optional<Interval> interval, double scale,
                      std::string_view unit) {
   int decimals = decimals_for(size * scale, 3);
@@ -92,7 +93,7 @@ Amount scaled_amount(double size, std::optional<Interval> interval, double scale
   const auto text = [&](double x) {
     std::string digits = fmt::format("{:.{}f}", x * scale, decimals);
     if (digits.find_first_not_of("-0.") == std::string::npos && digits.front() == '-') {
-      digits.erase(0, 1);  // no negative zero
+      digits.erase(0, 1);  // avoids a negative zero
     }
     return digits;
   };
@@ -105,16 +106,16 @@ Amount scaled_amount(double size, std::optional<Interval> interval, double scale
   return amount;
 }
 
-/// The words of a metric that has none in the table: counts are fewer, times shorter.
+/// The comparatives of a metric that has none in the table: counts are fewer, times shorter.
 std::pair<std::string_view, std::string_view> comparatives(const MetricInfo& metric) {
   if (metric.kind == MetricKind::kCount && metric.unit != "s") return {"fewer", "more"};
   if (metric.unit == "s" && metric.kind == MetricKind::kOther) return {"shorter", "longer"};
   return {"lower", "higher"};
 }
 
-/// What one thing does in place of another to one client, from the rows of its metrics. By rule:
-/// the first metric of MetricList::kSpoken with a significant difference makes the main clause, the
-/// others follow after "with". The client is named if it is not all of them.
+/// A sentence on what one variant does in place of another to one client, from the rows of its
+/// metrics. The rule: the first metric of MetricList::kSpoken with a significant difference makes
+/// the main clause, the others follow after "with". The client is named unless it is "all".
 class Sentence {
  public:
   using Find = std::function<const ComparisonRow*(const MetricInfo&)>;
@@ -130,7 +131,7 @@ class Sentence {
     chosen_ = comparison.was_asked_for;
   }
 
-  /// Whether runs are counted that recover: not for averages over several variants.
+  /// Makes the sentence count runs that recover; not for averages over several variants.
   Sentence& with_recoveries() {
     counts_recoveries_ = true;
     return *this;
@@ -177,7 +178,7 @@ class Sentence {
     if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
     return text;
   }
-  /// A name stays as it is written; the verb that stands for a value begins the sentence.
+  /// Capitalizes a verb that stands for a value at the start of a sentence; a name stays as it is.
   static std::string capital_verb(std::string text) {
     return text.starts_with("sharing one ") ? capital(std::move(text)) : text;
   }
@@ -211,7 +212,7 @@ class Sentence {
     const MetricWords& words = metric.display.words;
     if (metric.name == "success_rate" &&
         is_compared(*find_metric("success_rate_within_duration"))) {
-      return;  // what ends in the drain is no success of the run; a note has the other figure
+      return;  // successes in the drain are none of the run; a note has the other figure
     }
     if (metric.name == "recovered" && counts_recoveries_) {
       add_recovery(metric);
@@ -223,7 +224,7 @@ class Sentence {
     }
   }
 
-  /// Whoever asks for a metric gets a sentence about it.
+  /// Adds a metric that has no words of its own: a metric that was asked for gets a sentence.
   void add_without_words(const MetricInfo& metric) {
     const std::string name(metric.label());
     const auto [lower, higher] = comparatives(metric);
@@ -232,7 +233,8 @@ class Sentence {
     add_difference(metric, name, {less, more});
   }
 
-  /// In runs rather than percent: "never recovers (0 of 10 runs; no retries 10 of 10)".
+  /// Adds recovery, in runs rather than percent: "never recovers (0 of 10 runs; no retries 10 of
+  /// 10)".
   void add_recovery(const MetricInfo& metric) {
     const ComparisonRow* row = find_(metric);
     if (row == nullptr || row->difference.pairs == 0) return;
@@ -313,11 +315,12 @@ class Sentence {
   bool chosen_ = false;  ///< the user chose the metrics
   std::string main_, main_interval_, recovery_, also_recovery_;
   bool main_is_factor_ = false, main_is_share_ = false, main_is_more_ = false;
-  double main_from_ = 0, main_to_ = 0;  ///< of a share
+  double main_from_ = 0, main_to_ = 0;  ///< ends of a share in the main clause
   std::vector<std::string> also_, small_, unclear_, equal_;
 };
 
-/// One for each value of a key in place of the baseline's, averaged over the other keys.
+/// Adds a sentence for each value of a key in place of the baseline's, averaged over the other
+/// keys.
 void add_effects(std::vector<std::string>& result, const ComparisonReport& comparison) {
   const std::vector<KeyEffect>& effects = comparison.found.effects;
   for (std::size_t from = 0; from < effects.size();) {
@@ -374,13 +377,14 @@ std::string spoken_name(std::string_view variant) {
                                    : fmt::format("sharing one retryer ({})", parts->second);
   }
   if (parts->second != "none") return fmt::format("{} {}", parts->second, parts->first);
-  // "no mode" would not say that there are no retries.
+  // The words "no mode" would not say that there are no retries.
   return parts->first == "mode" ? std::string(variant) : fmt::format("no {}", parts->first);
 }
 
 namespace {
 
-/// From twice as much on, people think in factors.
+/// A difference as a factor, if the value is at least twice the baseline's: people then think in
+/// factors.
 std::optional<Amount> factor_of(const PairedDifference& d) {
   constexpr double kTwice = 1;  // relative difference
   if (!d.relative || !d.relative_interval || *d.relative < kTwice) return std::nullopt;
@@ -431,8 +435,8 @@ namespace {
 
 std::string common_key(const ComparisonReport& comparison);
 
-/// When each variant is back, those together that say the same: "none 6.1 s; standard21 38 s;
-/// standard and adaptive 89 s". Nothing if all do, or if there are too many.
+/// The recovery time of each variant, with equal ones together: "none 6.1 s; standard21 38 s;
+/// standard and adaptive 89 s". Empty if all are equal, or if there are too many.
 std::string recoveries(const ComparisonReport& comparison) {
   constexpr std::size_t kMaxVariants = 8;
   const Scenario& s = comparison.baseline().scenario();
@@ -440,12 +444,13 @@ std::string recoveries(const ComparisonReport& comparison) {
   if (!asked || comparison.evaluations.size() > kMaxVariants || !stats::can_confirm_recovery(s)) {
     return "";
   }
-  // A number alone would read as one of seconds.
+  // The key is left out only before words: a number alone would be read as seconds.
   std::size_t key = common_key(comparison).size();
   for (const Evaluation& e : comparison.evaluations) {
     if (!is_word(std::string_view(e.set.variant).substr(key))) key = 0;
   }
-  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // what is said, of whom
+  // A text, and the variants it is for.
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   for (const Evaluation& e : comparison.evaluations) {
     const SummaryRow* recovered = e.row("all", "recovered");
     const SummaryRow* time = e.row("all", "recovery_s");
@@ -480,8 +485,8 @@ std::string recoveries(const ComparisonReport& comparison) {
                      text);
 }
 
-/// What each variant uses of each error budget: "deploy uses of the error budget of availability:
-/// capacity=250 1.7 %; capacity=25 0.94 %." Nothing without an objective.
+/// Adds the share of each error budget that each variant uses: "deploy uses of the error budget of
+/// availability: capacity=250 1.7 %; capacity=25 0.94 %." Adds nothing without an objective.
 void add_error_budgets(std::vector<std::string>& result, const ComparisonReport& comparison) {
   const auto percent_of = [](double part) { return format_plain(100 * part) + " %"; };
   for (const stats::SloSummary& first : comparison.baseline().slos) {
@@ -516,7 +521,7 @@ std::vector<std::string> sentences(const ComparisonReport& comparison) {
   if (std::string text = recoveries(comparison); !text.empty()) result.push_back(std::move(text));
   add_error_budgets(result, comparison);
   const bool by_group = comparison.variants() * comparison.found.clients.size() <= kMaxByGroup;
-  // A single group outside is all of them: the others are calls between services.
+  // A single group outside is the same as all clients: the other groups are calls between services.
   const std::vector<ClientSpec>& groups = comparison.baseline().scenario().clients;
   const bool one_outside =
       std::ranges::count_if(groups, [](const ClientSpec& c) { return !c.makes_calls(); }) == 1;
@@ -552,8 +557,8 @@ stats::Series series_of_all(const ComparedVariant& v, const MetricInfo& metric) 
   return series;
 }
 
-/// Gives the variants of one column their standings. Those that could not be told from the best one
-/// are as good; where that are all of them, none is marked.
+/// Sets the standings of the variants in one column. Variants that could not be told from the best
+/// one are as good; if that is true of all, none is marked.
 void set_standings(std::vector<std::vector<Overview::Cell>>& rows, std::size_t column,
                    const MetricInfo& metric, const std::vector<ComparedVariant>& variants) {
   const MetricBetter better = metric.display.better;
@@ -650,7 +655,8 @@ Overview overview_of(const ComparisonReport& comparison) {
 
 namespace {
 
-/// What all names have in front in common up to an equals sign: "jitter=" needs no repeating.
+/// The text up to an equals sign with which all names begin, such as "jitter=", which needs no
+/// repeating; empty if they differ.
 std::string common_key(const ComparisonReport& comparison) {
   const std::string& first = comparison.baseline().set.variant;
   const std::size_t equals = first.find('=');
@@ -673,7 +679,7 @@ std::string baseline_cell(const ComparisonReport& comparison, const std::string&
 }
 
 std::string difference_cell(const ComparisonRow* row, std::size_t replications) {
-  if (row == nullptr) return "-  ";  // the star of significance has a place of its own
+  if (row == nullptr) return "-  ";  // the star of significance has its own place
   const PairedDifference& d = row->difference;
   if (d.pairs == 0) return "no pairs  ";
   const std::string some = d.pairs < replications ? fmt::format(" [{} pairs]", d.pairs) : "";
@@ -683,7 +689,7 @@ std::string difference_cell(const ComparisonRow* row, std::size_t replications) 
   const std::string_view sign = d.difference < 0 ? "-" : "+";
   std::string text(rounds_to_zero || amount.is_factor ? "" : sign);
   text += amount.value;
-  if (!amount.interval.empty()) {  // the interval is that of the size; give it its sign back
+  if (!amount.interval.empty()) {  // the interval is of the size: its sign is put back
     const std::size_t dots = amount.interval.find("..");
     std::string from = amount.interval.substr(0, dots);
     std::string to = amount.interval.substr(dots + 2);
@@ -722,14 +728,14 @@ class ComparisonText {
     add_differences(d);
   }
 
-  /// Without a head, and without an answer.
+  /// Adds the comparison without its head and answer.
   void add_below(Document& d) const {
     d.gap();
     for (const std::string& sentence : sentences(comparison_)) d.say(sentence, "- ");
     add_differences(d);
   }
 
-  /// What limits the comparison.
+  /// Notes on limitations of the comparison.
   std::vector<std::string> notes() const {
     std::vector<std::string> notes;
     const std::size_t n = replications();
@@ -796,7 +802,7 @@ class ComparisonText {
     if (comparison_.variants() == 0) d.lines("One variant: nothing to compare.\n");
   }
 
-  /// A row a variant, of many the first.
+  /// Adds a table with a row for each variant, or for the first of many.
   void add_overview(Document& d) const {
     constexpr std::size_t kMostRows = 20;
     constexpr std::string_view kMarks[] = {"  ", " +", " ="};
@@ -850,8 +856,8 @@ class ComparisonText {
     d.gap().say(text + ".", "", "");
   }
 
-  /// Where services call services: the attempts per request of each layer, those of a layer below
-  /// counted for each of its own requests.
+  /// If services call services, adds the attempts per request of each layer; in a layer below, per
+  /// request of its own.
   void add_layers(Document& d) const {
     const Scenario& s = comparison_.baseline().scenario();
     const std::vector<Layer> layers = call_order(s);
@@ -876,7 +882,7 @@ class ComparisonText {
     d.gap().show(std::move(table));
   }
 
-  /// Rows are metrics, columns variants behind those that are there.
+  /// Adds a row for each metric and a column for each variant, behind the existing columns.
   template <class MakeCell>
   void add_metrics(TextTable& table, const std::string& client, MakeCell make_cell) const {
     table.fixed = table.columns.size();
@@ -886,7 +892,7 @@ class ComparisonText {
     for (const MetricInfo* metric : comparison_.found.metrics) {
       if (!comparison_.was_asked_for && metric->name == "latency_ok_mean" &&
           repeats(client, *metric, *find_metric("latency_mean"))) {
-        continue;  // nothing fails
+        continue;  // the metric repeats the mean latency: nothing fails
       }
       TextRow& row = table.rows.emplace_back(TextRow{{"  " + std::string(metric->name)}});
       if (table.fixed > 1) row.cells.emplace_back(baseline_cell(comparison_, client, *metric));
@@ -936,7 +942,7 @@ class ComparisonText {
     }
   }
 
-  /// Without the rows that say nothing of any variant. Whether there are others.
+  /// Shows a table without the rows that say nothing about any variant; false if no rows are left.
   static bool show(Document& d, TextTable table) {
     std::erase_if(table.rows, [&](const TextRow& row) {
       return std::all_of(row.cells.begin() + static_cast<std::ptrdiff_t>(table.fixed),
@@ -947,7 +953,7 @@ class ComparisonText {
     return true;
   }
 
-  /// "metric of client (variant)" of the rows that meet a condition, at most some.
+  /// The rows that meet a condition, as a list of "metric of client (variant)"; at most `kMost`.
   template <class Condition>
   std::string rows_where(Condition condition) const {
     constexpr std::size_t kMost = 6;
@@ -969,7 +975,8 @@ class ComparisonText {
                        [&](const ComparisonRow& row) { return row.metric == &metric; });
   }
 
-  /// Means over two modes, and differences between such means, describe nothing that happens.
+  /// Adds notes on variants with two modes: means over both, and their differences, describe
+  /// nothing that happens.
   void add_modes(std::vector<std::string>& notes) const {
     constexpr std::size_t kMost = 3;
     std::size_t count = 0;
@@ -986,7 +993,7 @@ class ComparisonText {
     }
   }
 
-  /// Where rates are compared that the drain has made.
+  /// Adds a note on compared rates that the drain has changed.
   void add_drains(std::vector<std::string>& notes) const {
     constexpr std::size_t kMost = 3;
     std::size_t count = 0;
@@ -1032,12 +1039,12 @@ Ranged with_interval(std::optional<double> value, const std::optional<Interval>&
   return {value, interval->low, interval->high};
 }
 
-/// A number of the pairs; there is none without a pair.
+/// A number that exists only if there are pairs.
 std::optional<double> of_pairs(const PairedDifference& d, double value) {
   return d.pairs > 0 ? std::optional(value) : std::nullopt;
 }
 
-/// One row a variant, client and metric. What does not exist is empty.
+/// A row for each variant, client and metric. Missing values are empty.
 CellTable differences_table(const ComparisonReport& comparison) {
   using Row = ComparisonRow;
   const auto of = [&](const Row& r) -> const Evaluation& {
@@ -1072,7 +1079,7 @@ CellTable differences_table(const ComparisonReport& comparison) {
   return {t, comparison.found.rows};
 }
 
-/// The figures are those of summary.csv, of all clients together.
+/// The overview as JSON, with the figures of summary.csv for all clients together.
 Json overview_json(const ComparisonReport& comparison) {
   constexpr std::string_view kStandings[] = {"none", "best", "as_good"};
   const Overview overview = overview_of(comparison);
@@ -1127,7 +1134,7 @@ TableSource comparison_table(const ComparisonReport& comparison) {
 
 namespace {
 
-/// The members of result.json, and the files.
+/// Adds the members of result.json, and the files.
 void add_differences_and_results(Document& d, const ComparisonReport& comparison) {
   const CellTable differences = differences_table(comparison);
   Json json;
@@ -1164,7 +1171,7 @@ namespace retrysim {
 
 namespace {
 
-/// All that the tables of a comparison are made of.
+/// Everything that the tables of a comparison are made from.
 struct ComparedRuns {
   explicit ComparedRuns(const Comparison& comparison) {
     for (const ComparedVariant& v : comparison.variants) sets.push_back(report::result_set_of(v));

@@ -22,19 +22,19 @@ namespace retrysim::report {
 
 struct ComparisonReport {
   const Comparison& found;
-  /// Evaluations of the variants, in their order.
+  /// Evaluations of the variants, in the order of `found.variants`.
   std::span<const Evaluation> evaluations;
   bool was_asked_for = false;          ///< the user named the metrics
   std::vector<std::string> vary = {};  ///< what was varied, as the user wrote it
   bool show_variance = false;          ///< the table has the savings of common random numbers
 
-  std::size_t variants() const { return evaluations.size() - 1; }  ///< without the baseline
+  std::size_t variants() const { return evaluations.size() - 1; }  ///< number without the baseline
   const Evaluation& baseline() const { return evaluations.front(); }
 };
 
-/// Both sides are zero throughout: there is no difference to report.
+/// Whether both sides are zero throughout, so that there is no difference to report.
 bool is_nothing(const PairedDifference& difference);
-/// Both sides are the same throughout, but for rounding.
+/// Whether both sides are the same throughout, but for rounding.
 bool is_same(const PairedDifference& difference);
 
 /// A variant in a sentence: "full jitter" for the variant "jitter=full", "no jitter" for
@@ -45,10 +45,11 @@ std::string spoken_name(std::string_view variant);
 /// that makes sense, as a factor ("9.1 times", "8.9..9.3") from twice as much on, in points for
 /// shares and probabilities, else in the metric's unit.
 struct Amount {
-  std::string value;       ///< "12 %"
-  std::string interval;    ///< "9..15", in the unit of the value; empty if there is none, or none
-                           ///< as wide as the last digit
-  bool is_factor = false;  ///< how many times as much as the baseline, not how much more
+  std::string value;  ///< "12 %"
+  /// "9..15", in the unit of the value; empty if there is none, or if it is narrower than the last
+  /// digit.
+  std::string interval;
+  bool is_factor = false;  ///< the value is a multiple of the baseline, not a difference from it
 };
 Amount amount_of(const ComparisonRow& row);
 
@@ -62,37 +63,38 @@ bool is_negligible(const ComparisonRow& row);
 /// The client groups that are compared, in the order of calls, and last "all".
 std::vector<std::string> clients_of(const ComparisonReport& comparison);
 
-/// The differences of each variant, a sentence or two each: first where it matters most, then at
-/// what price; and where no difference could be told from chance. For all clients together and,
-/// where there are few, for each group.
+/// The differences of each variant in a sentence or two each: first the most important one, then
+/// its price; and metrics whose differences could not be told from chance. For all clients together
+/// and, where there are few, for each group.
 std::vector<std::string> sentences(const ComparisonReport& comparison);
 
 /// How a variant stands in one metric among all of them.
 enum class Standing : std::uint8_t {
-  kNone,    ///< worse than the best; or none could be told from another one; or the metric has no
-            ///< better direction
-  kBest,    ///< better than each other one
-  kAsGood,  ///< the best mean, or one that the pairs do not tell from it
+  /// Worse than the best; or no two variants could be told apart; or the metric has no better
+  /// direction.
+  kNone,
+  kBest,    ///< better than every other variant
+  kAsGood,  ///< has the best mean, or the pairs do not tell it from the best
 };
 
-/// The first screen: what became of each variant, for all clients together.
+/// The first screen: how each variant fares, for all clients together.
 struct Overview {
   struct Column {
     const MetricInfo* metric = nullptr;  ///< never null
     std::string_view title;
   };
   struct Cell {
-    std::optional<double> mean;  ///< that of summary.csv
-    std::string text;            ///< as people read it; "-" without a value
+    std::optional<double> mean;  ///< mean as in summary.csv
+    std::string text;            ///< mean as people read it; "-" without a value
     Standing standing = Standing::kNone;
   };
-  std::vector<Column> columns;          ///< those that some variant has
+  std::vector<Column> columns;          ///< columns that some variant has
   std::vector<std::vector<Cell>> rows;  ///< by variant and column
-  std::string legend;                   ///< what the marks mean
+  std::string legend;                   ///< the meaning of the marks
 };
 Overview overview_of(const ComparisonReport& comparison);
 
-/// Limitations of the comparison.
+/// Notes on limitations of the comparison.
 std::vector<std::string> comparison_notes(const ComparisonReport& comparison);
 
 /// The comparison in sentences; where services call each other, the attempts of each layer for a
@@ -102,11 +104,12 @@ std::vector<std::string> comparison_notes(const ComparisonReport& comparison);
 /// result.json the same rows. The scenario files are up to the caller. Refers to the evaluations.
 Document comparison_document(const ComparisonReport& comparison);
 
-/// Adds its sentences, tables and notes to a document of another command, whose answer they are
-/// not; then the members of result.json and all files, as `comparison_document` has them.
+/// Adds the sentences, tables and notes of a comparison to a document of another command, which has
+/// its own answer; then the members of result.json and all files, as `comparison_document` has
+/// them.
 void add_comparison(Document& document, const ComparisonReport& comparison);
 
-/// compare.csv.
+/// The table compare.csv.
 TableSource comparison_table(const ComparisonReport& comparison);
 
 }  // namespace retrysim::report

@@ -19,14 +19,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What the machine's mathematical functions may round differently is not written.
+/// `value` with six digits: further digits may depend on the machine's mathematical functions.
 double six_digits_of(double value) { return std::stod(fmt::format("{:.6g}", value)); }
 
 /// A figure of the fit.
 struct FittedFigure {
   std::string name, unit;
   std::optional<double> value, low, high;
-  /// What low and high are; "chance": what chance would give.
+  /// The meaning of `low` and `high`; "chance": what chance alone would give.
   std::string_view range = "95 % interval";
 };
 
@@ -182,7 +182,7 @@ std::string duration_words(std::optional<double> value) {
   return value ? fit::time_words(*value) : "";
 }
 
-/// "503: 0.2; 429: 0.1"
+/// Errors by status: "503: 0.2; 429: 0.1".
 std::string status_words(const fit::Incident& i) {
   std::string words;
   for (const auto& [status, share] : i.added_errors) {
@@ -318,7 +318,8 @@ std::string log_words(const fit::Log& log) {
   if (!log.counts.empty()) {
     span_ns = log.counts.back().time_ns - log.counts.front().time_ns;
   } else if (!log.rows.empty()) {
-    // Only times that the log has: with durations of a wrong unit, others are wrong as well.
+    // Only times that the log has are used: if durations have a wrong unit, other times are wrong
+    // as well.
     const auto time = [&](const fit::Observation& row) {
       return log.times_are_starts ? row.start_ns : row.end_ns();
     };

@@ -1,4 +1,4 @@
-// What `retrysim fit` finds in an access log.
+// The output of `retrysim fit`: what it finds in an access log.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -17,14 +17,14 @@ namespace retrysim::report {
 struct FitReport {
   const fit::Fit& fit;
   const std::optional<fit::Backtest>& backtest;
-  std::string why_untested;  ///< if there is none
+  std::string why_untested;  ///< why there is no backtest, if so
   const fit::Log& log;
-  std::string name;                ///< of the scenario
-  std::vector<std::string> files;  ///< of the log, as given
+  std::string name;                ///< name of the scenario
+  std::vector<std::string> files;  ///< files of the log, as given
 };
 
-/// Sentences, tables and the files fit.csv, laws.csv, durations.csv, and incidents.csv and
-/// backtest.csv if there are any.
+/// The document on a fit: sentences, tables and the files fit.csv, laws.csv, durations.csv, and
+/// incidents.csv and backtest.csv if there are any.
 Document fit_document(const FitReport& report);
 
 /// The CSV files of the report.

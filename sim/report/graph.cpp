@@ -47,7 +47,7 @@ class Texts {
       values_.emplace(key.path, value.substr(1, value.size() - 2));
     }
   }
-  /// Without quotes; empty if there is none.
+  /// The text of a key without quotes; empty if there is none.
   std::string of(const std::string& path) const {
     const auto found = values_.find(path);
     return found == values_.end() ? "" : std::string(found->second);
@@ -59,7 +59,7 @@ class Texts {
 
 // --- Clients and calls ---------------------------------------------------------------------------
 
-/// What all clients of the group send together.
+/// A line on what all clients of a group send together.
 std::string arrivals_line(const ClientSpec& client) {
   const ArrivalSpec& a = client.arrivals;
   const std::string rate = figure(a.rate * client.count);
@@ -77,7 +77,7 @@ std::string arrivals_line(const ClientSpec& client) {
   }
 }
 
-/// How the client protects its requests.
+/// Adds lines on how a client protects its requests.
 void add_retries(Lines& lines, const ClientSpec& client, const std::string& sdk) {
   const RetryRules& retry = client.retry;
   if (client.strategy) {
@@ -112,7 +112,7 @@ Json names_of(const Scenario& scenario, const std::vector<std::size_t>& services
   return names;
 }
 
-/// When a call is made and what its failure does, as far as it is no plain call.
+/// Adds when a call is made and what its failure does, for calls that are not plain.
 void add_call(Json& json, Lines& lines, const CallSpec& call) {
   if (call.stage > 0) json["stage"] = call.stage;
   if (!call.one_of.empty()) json["one_of"] = call.one_of;
@@ -200,7 +200,8 @@ void add_throttle(Lines& lines, const ThrottleSpec& throttle) {
   }
 }
 
-/// "critical: priority 2, a share of 80 %" and "bulk: priority 0, refused from 40 % of the limit".
+/// Adds lines on partitions: "critical: priority 2, a share of 80 %", "bulk: priority 0, refused
+/// from 40 % of the limit".
 void add_partitions(Lines& lines, const std::vector<PartitionSpec>& partitions) {
   for (const PartitionSpec& p : partitions) {
     std::string line = fmt::format("{}: priority {}", p.name, p.priority);
@@ -241,11 +242,11 @@ Lines service_lines(const ServiceSpec& service, double time_s, double capacity) 
   return lines;
 }
 
-/// More steps could not be told apart in any picture, and would make large files of long profiles.
+/// Most steps: more could not be told apart in a picture, and make large files of long profiles.
 constexpr std::size_t kMaxSteps = 1000;
 
-/// Attempts per second that a service can serve or lets in, from each moment on at which that
-/// changes; null if nothing limits it. `nominal`: without profile and faults.
+/// The attempts per second that a service can serve or lets in, as steps that begin where this
+/// changes; null if nothing limits it. `nominal`: capacity without profile and faults.
 Json capacity_steps(const Scenario& scenario, std::size_t service, const Json& nominal,
                     const Json& throttle, std::span<const Time> changes) {
   if (nominal.is_null() && throttle.is_null()) return {};

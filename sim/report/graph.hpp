@@ -1,6 +1,6 @@
 // The simulated system, for pictures of it: which parts call each other, the text of each box, and
-// the disturbances with their times. Members of result.json, from which pages draw; no other reader
-// needs to know the keys of a scenario.
+// the disturbances with their times. They are members of result.json, from which pages draw, so
+// that no other reader needs to know the keys of a scenario.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

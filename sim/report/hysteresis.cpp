@@ -52,7 +52,7 @@ class Step {
   std::size_t number_;
 };
 
-/// One row a step, in their order: means over the replications with the interval of the goodput.
+/// A row for each step, in order: means over the replications, with the interval of the goodput.
 CellTable steps_table(const Scenario& scenario, const LoadKey& load, const HysteresisLoop& loop) {
   std::vector<Step> steps;
   for (std::size_t i = 0; i < loop.ramp.steps(); ++i) steps.emplace_back(loop, i);
@@ -78,7 +78,7 @@ CellTable steps_table(const Scenario& scenario, const LoadKey& load, const Hyste
   return {t, steps};
 }
 
-/// One row a load: on the way up, and on the way back.
+/// A row for each load: on the way up, and on the way back.
 TextTable loads_table(const HysteresisLoop& loop) {
   TextTable table;
   table.indent = 2;
@@ -95,7 +95,7 @@ TextTable loads_table(const HysteresisLoop& loop) {
   return table;
 }
 
-/// A number of the whole run.
+/// A number of a whole run.
 struct StepFigure {
   std::string_view name, unit, text;
   std::optional<double> (*value)(const RampRun&);
@@ -115,7 +115,7 @@ constexpr StepFigure kFigures[] = {
      [](const RampRun& run) { return std::optional(run.loop_share); }},
 };
 
-/// Over the replications that have it.
+/// The estimate of a figure over the replications that have it.
 std::optional<Estimate> over_runs(const HysteresisLoop& loop, const StepFigure& figure) {
   std::vector<double> values;
   for (const RampRun& run : loop.runs) {

@@ -1,4 +1,4 @@
-// What `retrysim tip --hysteresis` finds.
+// The output of `retrysim tip --hysteresis`.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -12,12 +12,12 @@
 
 namespace retrysim::report {
 
-/// A loop of at least one replication: where it tips and recovers, and what happened at each load.
-/// `scenario` is as it is at constant load.
+/// The document on a loop of at least one replication: where it tips and recovers, and what
+/// happened at each load. `scenario` is the scenario at constant load.
 Document hysteresis_document(const LoadedScenario& scenario, const LoadKey& load,
                              const HysteresisLoop& loop);
 
-/// hysteresis.csv: a row for each step.
+/// The table hysteresis.csv: a row for each step.
 std::vector<TableSource> hysteresis_tables(const Scenario& scenario, const LoadKey& load,
                                            const HysteresisLoop& loop);
 

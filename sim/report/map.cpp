@@ -85,7 +85,7 @@ std::string confirmations_text(const MapReport& r, std::size_t columns) {
   for (const MapConfirmation& c : r.confirmed) {
     for (std::size_t i : {0u, 1u}) widths[i] = std::max(widths[i], c.values[i].size());
   }
-  // The verdict is what may be longest.
+  // The column of verdicts may be longest.
   const std::size_t longest = widths[0] + widths[1] + 83;
   if (longest > columns) return "\n" + confirmations_in_blocks(r, columns);
   std::string text = fmt::format("\n{:>{}}  {:>{}}  {:<10}  {:<4}  {:<27}  {:<12}  {}\n",
@@ -100,7 +100,8 @@ std::string confirmations_text(const MapReport& r, std::size_t columns) {
   return text;
 }
 
-/// What the simulations near the borders say of the map, and where the fluid is not valid.
+/// Sentences on what the simulations near the borders say about the map, and on where the fluid
+/// model is not valid.
 std::vector<std::string> closing_sentences(const MapReport& r) {
   if (r.asked == 0) return {};
   if (r.confirmed.empty()) {
@@ -134,10 +135,10 @@ std::vector<std::string> closing_sentences(const MapReport& r) {
   return texts;
 }
 
-/// What the machine's mathematical functions may round differently is not written.
+/// `value` with ten digits: further digits may depend on the machine's mathematical functions.
 double ten_digits(double value) { return std::stod(fmt::format("{:.10g}", value)); }
 
-/// The values of the key across (0) or up (1) at points or confirmations.
+/// The values of the horizontal (0) or vertical (1) key at points or confirmations.
 template <class Places>
 std::vector<std::string> values_of(const Places& places, std::size_t key) {
   std::vector<std::string> values;
@@ -145,7 +146,7 @@ std::vector<std::string> values_of(const Places& places, std::size_t key) {
   return values;
 }
 
-/// One row a point: phase, loads, and whether the quota is why it is safe.
+/// A row for each point: phase, loads, and whether the quota is why the point is safe.
 CellTable points_table(const PhaseMap& map) {
   const auto figure = [](double FluidEquilibria::*load) {
     return [load](const MapPoint& p) {
@@ -166,7 +167,8 @@ CellTable points_table(const PhaseMap& map) {
   return {t, map.points};
 }
 
-/// One row a confirmed point. `share_down` is that of the replications, with Wilson's interval.
+/// A row for each confirmed point. `share_down` is the share of replications that are down, with
+/// Wilson's interval.
 CellTable confirmations_table(const PhaseMap& map, const std::vector<MapConfirmation>& confirmed) {
   using Row = MapConfirmation;
   Columns<Row> t;

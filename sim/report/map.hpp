@@ -1,4 +1,4 @@
-// What `retrysim map` finds: a map of phases and its confirmed points.
+// The output of `retrysim map`: a map of phases and its confirmed points.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -14,17 +14,17 @@
 namespace retrysim::report {
 
 struct MapReport {
-  const LoadedScenario& scenario;   ///< as it is without the values of the plane
+  const LoadedScenario& scenario;   ///< the scenario without the values of the plane
   std::vector<std::string> varied;  ///< as given to --vary
   const PhaseMap& map;
   std::size_t asked = 0;  ///< points to confirm, as given to --confirm
   std::vector<MapConfirmation> confirmed;
 };
 
-/// The map as a picture, and the results of the points that were simulated.
+/// The document on a map: a picture, and the results of the points that were simulated.
 Document map_document(const MapReport& report);
 
-/// map.csv, and confirm.csv if there are confirmations.
+/// The table map.csv, and confirm.csv if there are confirmations.
 std::vector<TableSource> map_tables(const PhaseMap& map,
                                     const std::vector<MapConfirmation>& confirmed);
 

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What the machine's mathematical functions may round differently is not printed.
+/// `value` with ten digits: further digits may depend on the machine's mathematical functions.
 std::string in_ten_digits(double value) { return fmt::format("{:.10g}", value); }
 
 double rounded(double value) { return std::stod(in_ten_digits(value)); }
@@ -100,7 +100,7 @@ Json warnings_json(const std::vector<Warning>& warnings) {
 
 std::string value_of(const Figure& f) {
   if (!f.text.empty()) return f.text;
-  // Outside of these %g writes an exponent.
+  // Outside of these bounds %g writes an exponent.
   constexpr double kFiveDigits = 99999.5, kSmall = 1e-4;
   const std::string number = f.value >= kFiveDigits || (f.value > 0 && f.value < kSmall)
                                  ? scenario::said_count(f.value, 5)
@@ -108,8 +108,8 @@ std::string value_of(const Figure& f) {
   return f.unit.empty() || f.unit == "1" ? number : number + " " + f.unit;
 }
 
-/// Figures of one part and subject, and what they leave out. Facts leave out different things;
-/// elsewhere one line says it for several figures.
+/// Shows figures of one part and subject, and what they leave out. Facts leave out different
+/// things; for other figures one line says it for several.
 void show_figures(Document& d, const std::vector<const Figure*>& figures) {
   std::size_t names = 0, values = 0;
   for (const Figure* f : figures) {
@@ -151,7 +151,8 @@ void show_figures(Document& d, const std::vector<Figure>& figures) {
   }
 }
 
-/// What theory cannot model, from the text of a remark: "... cannot model FEATURE (KEY)".
+/// The feature that theory cannot model, from the text of a remark: "... cannot model FEATURE
+/// (KEY)".
 std::string feature_of(const Remark& remark) {
   constexpr std::string_view kBefore = "cannot model ", kCaller = "a service that calls others";
   const std::size_t at = remark.text.find(kBefore);
@@ -161,7 +162,7 @@ std::string feature_of(const Remark& remark) {
   return feature == kCaller ? "calls between services" : feature;
 }
 
-/// Many remarks as one sentence: of a graph there are several for each service.
+/// Many refusals as one sentence: a graph has several for each service.
 std::string refusals_in_short(const std::vector<Remark>& refusals) {
   constexpr std::size_t kMostNamed = 3;
   std::vector<std::pair<std::string, std::size_t>> features;
@@ -209,7 +210,7 @@ void show_doubts(Document& d, const std::vector<Remark>& doubts) {
   }
 }
 
-/// What theory does not model of the scenario, place by place.
+/// Shows the features of the scenario that theory does not model, with their places.
 void show_unmodelled(Document& d, const std::vector<Unmodelled>& features) {
   if (!features.empty()) d.lines("\nnot modelled\n");
   for (const Unmodelled& u : features) {
@@ -229,7 +230,7 @@ struct TrajectoryPoint {
   const FluidSample& at;
 };
 
-/// One row a point of a trajectory. `time_s` begins at the end of the trigger.
+/// A row for each point of a trajectory. `time_s` is counted from the end of the trigger.
 CellTable trajectories_table(const Planes& planes) {
   using Row = TrajectoryPoint;
   std::vector<Row> rows;
@@ -251,7 +252,7 @@ CellTable trajectories_table(const Planes& planes) {
   return {t, rows};
 }
 
-/// One row an equilibrium; an empty backlog grows for ever.
+/// A row for each equilibrium; an empty cell for the backlog means that it grows for ever.
 CellTable equilibria_table(const Planes& planes) {
   using Row = std::pair<std::string, PhaseEquilibrium>;
   std::vector<Row> rows;

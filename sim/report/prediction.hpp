@@ -1,4 +1,4 @@
-// What `retrysim predict` says.
+// The output of `retrysim predict`.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -14,22 +14,23 @@
 
 namespace retrysim::report {
 
-/// Phase planes by the name of the service.
+/// Phase planes, each with the name of its service.
 using Planes = std::vector<std::pair<std::string, PhasePlane>>;
 
-/// The figures by part and subject, what does not apply or is doubtful, and warnings.
+/// The document on a prediction: the figures by part and subject, parts that do not apply or are
+/// doubtful, and warnings.
 Document prediction_document(const Prediction& prediction);
-/// The prediction for programs, as standard output has it.
+/// The prediction for programs, as JSON on standard output.
 std::string prediction_json(const LoadedScenario& loaded, const Prediction& prediction);
 
-/// The prediction as a result, with the phase planes.
+/// The document of a prediction as a result, with the phase planes.
 Document prediction_document(const LoadedScenario& scenario, const Prediction& prediction,
                              const Planes& planes);
 
-/// The phase planes of the services to which the fluid applies.
+/// The phase planes of the services to which the fluid model applies.
 Planes planes_of(const Scenario& scenario);
 
-/// prediction.csv, and with phase planes trajectories.csv and equilibria.csv.
+/// The table prediction.csv, and with phase planes trajectories.csv and equilibria.csv.
 std::vector<TableSource> prediction_tables(const Prediction& prediction, const Planes& planes);
 
 }  // namespace retrysim::report

@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 // --- The fleet -----------------------------------------------------------------------------------
 
-/// How many runs recover, of those that have something to recover from.
+/// How many runs recover, out of those that have something to recover from.
 struct Recovered {
   std::size_t count = 0, of = 0;
 };
@@ -146,7 +146,7 @@ std::string time_text(Duration time) {
   return format_plain(seconds * unit.scale, 3) + std::string(unit.name);
 }
 
-/// "3 attempts, waits of at most 50 ms, 100 ms".
+/// The attempts of a client in words: "3 attempts, waits of at most 50 ms, 100 ms".
 std::string played_text(const PlayedFailures& played) {
   if (played.delays.empty()) return "1 attempt";
   constexpr std::size_t kShown = 4;
@@ -287,7 +287,7 @@ Columns<UpgradeReport> upgrade_columns() {
   return t;
 }
 
-/// What is said of both releases is no more than their sources say.
+/// Notes on the sources of both releases' rules.
 std::vector<std::string> source_notes(std::span<const UpgradeReport> reports) {
   std::vector<std::string> notes;
   for (const UpgradeReport& r : reports) {

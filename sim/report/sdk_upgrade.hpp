@@ -23,19 +23,20 @@ struct RuleWords {
 struct UpgradeReport {
   const UpgradeStudy& study;
   const UpgradeResult& found;
-  std::vector<RuleWords> rules;             ///< also those that do not change
-  std::span<const Evaluation> evaluations;  ///< of the older release and of the newer one
+  std::vector<RuleWords> rules;             ///< rules, including those that do not change
+  std::span<const Evaluation> evaluations;  ///< evaluations of the older and the newer release
 };
 
 /// The sentences about the fleet, the first of which is the answer.
 std::vector<std::string> upgrade_sentences(const UpgradeReport& report);
 
-/// One upgrade: the answer; the rules that change, side by side; the same failures played by both;
-/// what can be set; and the fleet's figures as those of a comparison, with its files. upgrade.csv
-/// has one row. Refers to the report.
+/// The document on one upgrade: the answer; the rules that change, side by side; the same failures
+/// played by both releases; settings for users; and the fleet's figures as in a comparison, with
+/// its files. upgrade.csv has one row. Refers to the report.
 Document upgrade_document(const UpgradeReport& report);
 
-/// Several upgrades: a row each, in upgrade.csv, too, and what stands out in sentences.
+/// The document on several upgrades: a row for each, also in upgrade.csv, and sentences on what
+/// stands out.
 Document upgrades_document(std::span<const UpgradeReport> reports);
 
 }  // namespace retrysim::report

@@ -48,9 +48,9 @@ class SizeReport {
     return format_plain(v * unit.scale, kDigits) + std::string(unit.name);
   }
 
-  /// "the number of servers".
+  /// The key in words: "the number of servers".
   std::string key() const { return said_key(plan_.base.scenario, plan_.key.path); }
-  /// The same behind an adjective: "number of servers".
+  /// The key in words behind an adjective: "number of servers".
   std::string bare_key() const {
     const std::string words = key();
     return words.starts_with("the ") ? words.substr(4) : "value of " + words;
@@ -87,7 +87,8 @@ class SizeReport {
 
   bool is_safe() const { return found().has_value() || answer_.outcome == SizeOutcome::kWindow; }
 
-  /// Why runs of a value are not good: "17 do not recover, 2 break success_rate >= 0.99".
+  /// The reasons why runs of a value are not good: "17 do not recover, 2 break success_rate >=
+  /// 0.99".
   std::string reasons_of(std::size_t place) const {
     const auto probe = std::ranges::find(answer_.probes, place, &SizeProbe::place);
     if (probe == answer_.probes.end()) return "";
@@ -240,7 +241,7 @@ class SizeReport {
     return fmt::format("A run is good if it {}.", fmt::join(parts, " and "));
   }
 
-  /// What is known of the curve besides the answer.
+  /// A sentence on the shape of the curve, beyond the answer; empty if there is nothing to say.
   std::string shape() const {
     if (answer_.outcome == SizeOutcome::kNoneSafe || answer_.outcome == SizeOutcome::kOpen ||
         (answer_.outcome == SizeOutcome::kBracket && answer_.is_flat)) {
@@ -251,7 +252,7 @@ class SizeReport {
         low = std::min(low, share);
         high = std::max(high, share);
       }
-      if (high == 0) return "";  // the answer says it
+      if (high == 0) return "";  // the answer says this already
       const std::string shares =
           low == high ? percent(low) : fmt::format("{} to {}", percent(low), percent(high));
       return fmt::format("It does not depend on {}: {} of runs are good whatever it is.", key(),
@@ -300,7 +301,7 @@ class SizeReport {
     return places;
   }
 
-  /// Neighbours among the values that were tried as a range: "5 to 8, 30".
+  /// Values in words, with neighbours among the tried values as a range: "5 to 8, 30".
   std::string joined(const std::vector<std::size_t>& places) const {
     std::string text;
     std::size_t i = 0;

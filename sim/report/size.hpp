@@ -12,11 +12,11 @@
 
 namespace retrysim::report {
 
-/// The answer, and what explains it.
+/// The sentences of a size: the answer, and its explanation.
 std::vector<std::string> size_sentences(const SizePlan& plan, const SizeStudy& study);
 
-/// The sentences, and a table of the values that were tried. size.csv has a row for each. Refers to
-/// both.
+/// The document on a size: the sentences, and a table of the values that were tried. size.csv has a
+/// row for each value. Refers to the plan and the study.
 Document size_document(const SizePlan& plan, const SizeStudy& study);
 
 }  // namespace retrysim::report

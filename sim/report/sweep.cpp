@@ -40,8 +40,8 @@ using PointSource = std::function<SweepPoint(std::size_t)>;
 
 constexpr std::string_view kRecovery = "recovery_s";
 
-/// The column of points.csv: whether all replications came to their end, or the limit that one of
-/// them went over.
+/// The column "outcome" of points.csv: whether all replications came to their end, or the limit
+/// that one of them went over.
 std::string_view outcome_of(const SweepPoint& point) {
   if (!point.limit) return "complete";
   switch (*point.limit) {
@@ -56,7 +56,7 @@ std::string_view outcome_of(const SweepPoint& point) {
   return "over_events";
 }
 
-/// The main metrics of all clients together.
+/// Estimates of the main metrics of all clients together.
 std::vector<std::optional<Estimate>> overview_of(const MetricValues& values) {
   std::vector<std::optional<Estimate>> estimates;
   for (const MetricInfo* metric : overview_metrics()) {
@@ -85,7 +85,7 @@ TableSource replications_of(const SweepPlan& plan, const PointSource& point) {
           }};
 }
 
-/// Whether a point may have phases: of the whole grid, so that all shards have the same files.
+/// Whether any point of the whole grid may have phases, so that all shards have the same files.
 bool may_have_phases(const SweepPlan& plan) {
   const Scenario& base = plan.base.scenario;
   const auto is_disturbing = [](const std::string& path) {
@@ -109,7 +109,7 @@ TableSource phases_of(const SweepPlan& plan, const PointSource& point) {
           }};
 }
 
-/// What happened over time at the points.
+/// A table over time for all points.
 template <class AddRows>
 TableSource series_of(std::string_view file, std::vector<ColumnInfo> columns, const SweepPlan& plan,
                       const PointSource& point, AddRows add_rows) {
@@ -121,7 +121,7 @@ TableSource series_of(std::string_view file, std::vector<ColumnInfo> columns, co
           }};
 }
 
-/// What became of each point and why, in sentences, if the sweep kept what that takes.
+/// The table of verdicts on each point, in sentences, if the sweep kept the figures for them.
 TableSource verdicts_of(const SweepPlan& plan, const PointSource& point) {
   std::vector<ColumnInfo> columns;
   for (const char* name :
@@ -156,7 +156,7 @@ Misses missed_expectations(const SweepPoint& p) {
   return misses;
 }
 
-/// What a row of points.csv says of a point; of one that is not complete little.
+/// The data of a row of points.csv; a point that is not complete has few.
 struct PointRow {
   explicit PointRow(const SweepPoint& p)
       : point(p), is_complete(!p.limit), estimates(overview_metrics().size()) {
@@ -167,14 +167,14 @@ struct PointRow {
     misses = missed_expectations(p);
   }
 
-  /// Nothing unless the point is complete.
+  /// `count`; empty unless the point is complete.
   std::optional<std::size_t> of_complete(std::size_t count) const {
     return is_complete ? std::optional(count) : std::nullopt;
   }
 
   const SweepPoint& point;
   bool is_complete;
-  std::vector<std::optional<Estimate>> estimates;  ///< of `overview_metrics()`
+  std::vector<std::optional<Estimate>> estimates;  ///< estimates of `overview_metrics()`
   bool has_two_modes = false;
   Misses misses;
 };
@@ -226,7 +226,8 @@ Columns<PointRow> point_columns(const SweepPlan& plan) {
   return t;
 }
 
-/// One row a point; counts in the overview, which may be null, what the rows say.
+/// The table points.csv, a row for each point; counts in the overview, which may be null, what the
+/// rows say.
 TableSource points_of(const SweepPlan& plan, const PointSource& point, SweepOverview* overview) {
   const Columns<PointRow> described = point_columns(plan);
   return {"points", table_columns(described.columns()),
@@ -252,7 +253,7 @@ Json sweep_json(const SweepPlan& plan, const SweepOverview& overview) {
   sweep["points_uncertain"] = overview.points_uncertain;
   sweep["points_over_limit"] = overview.points_over_limit;
   if (plan.grid_points <= kMaxPointsWithSeries) {
-    sweep["graphs"] = Json::array();  // of each point
+    sweep["graphs"] = Json::array();  // graph of each point
     for (std::size_t i = 0; i < plan.points(); ++i) {
       sweep["graphs"].push_back(graph_json(*plan.scenario(i)));
     }
@@ -290,7 +291,7 @@ SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
   d.tables(sweep_tables(plan, point, &overview));
   d.head("", heading_of(plan.base, plan.paths), scenario,
          static_cast<std::size_t>(scenario.replications));
-  // Once the points have been counted.
+  // This member is written after the points have been counted.
   d.streamed_member("sweep", [&](JsonText& text) { text.json(sweep_json(plan, overview)); });
   d.scenario_members(plan.base).scenario_file(plan.base).write_files(folder);
   return overview;
@@ -300,8 +301,8 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-/// The point's values, one for each key, with the keys as heading; a point whose name is made in
-/// another way stays whole.
+/// The points' values, one for each key, with the keys as headings; if a name has another form,
+/// names stay whole.
 struct PointNames {
   Cells keys = {"point"};
   std::vector<Cells> values;
@@ -337,7 +338,7 @@ std::string figure(const std::optional<Estimate>& estimate, const MetricInfo& me
                                    : format_number(estimate->mean, metric.unit);
 }
 
-/// Headings are broken at their underscores.
+/// The width of each column; headings are broken at their underscores.
 std::vector<std::size_t> widths_of(const Cells& headings, const std::vector<Cells>& lines) {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < headings.size(); ++c) {
@@ -350,7 +351,7 @@ std::vector<std::size_t> widths_of(const Cells& headings, const std::vector<Cell
   return widths;
 }
 
-/// How many columns of the table have room; all of the first `left`, in any case.
+/// How many columns of the table have room; at least the first `left`.
 std::size_t fitting(const std::vector<std::size_t>& widths, std::size_t left, std::size_t columns) {
   std::size_t taken = 0, count = 0;
   for (const std::size_t width : widths) {
@@ -361,7 +362,8 @@ std::size_t fitting(const std::vector<std::size_t>& widths, std::size_t left, st
   return count;
 }
 
-/// The first `count` headings above the lines; the first `left` columns begin at the left.
+/// A table of the first `count` columns, headings above lines; the first `left` columns are aligned
+/// to the left.
 std::string in_columns(const Cells& headings, const std::vector<Cells>& lines, std::size_t left,
                        std::size_t count) {
   const std::vector<std::size_t> widths = widths_of(headings, lines);
@@ -382,7 +384,8 @@ std::string in_columns(const Cells& headings, const std::vector<Cells>& lines, s
   };
   for (std::size_t h = 0; h < height; ++h) {
     append([&](std::size_t c) {
-      const std::size_t above = height - words[c].size();  // they end on the last line
+      // Words of a heading end on the last line.
+      const std::size_t above = height - words[c].size();
       return h < above ? std::string() : words[c][h - above];
     });
   }
@@ -390,7 +393,8 @@ std::string in_columns(const Cells& headings, const std::vector<Cells>& lines, s
   return text;
 }
 
-/// The points, of which as many figures stand beside the keys as there is room for; else in blocks.
+/// The points as a table with as many figures beside the keys as there is room for; in blocks if
+/// there is no room.
 std::string points_text(const Cells& headings, const std::vector<Cells>& lines, std::size_t keys,
                         std::size_t columns) {
   const std::size_t count = fitting(widths_of(headings, lines), keys, columns);
@@ -470,10 +474,10 @@ constexpr std::string_view kPhases = "phases.csv";
 
 struct ShardFolder {
   fs::path path;
-  std::size_t index = 0, count = 0;  // index from 1
+  std::size_t index = 0, count = 0;  // index counts from 1
   std::size_t points_that_fail = 0, points_uncertain = 0, points_over_limit = 0;
-  Json graphs = {};  // of each point, unless there are too many
-  Json result;       // without what differs between shards
+  Json graphs = {};  // graphs of the points, unless there are too many
+  Json result;       // result.json without the members that differ between shards
 };
 
 [[noreturn]] void fail(const fs::path& folder, std::string_view what) {
@@ -535,7 +539,7 @@ ShardFolder open_shard(const fs::path& path) {
   return shard;
 }
 
-/// The shards in their order. What is missing, double or foreign is an error.
+/// The shards in their order. Throws MergeError if one is missing, double or foreign.
 std::vector<ShardFolder> open_shards(const std::vector<fs::path>& folders) {
   std::map<std::size_t, ShardFolder> shards;
   std::optional<ShardFolder> first;
@@ -576,7 +580,7 @@ std::vector<ShardFolder> open_shards(const std::vector<fs::path>& folders) {
   return result;
 }
 
-/// Cell `column` of a row of a CSV file, as it is written; empty if there is none.
+/// Cell `column` of a row of a CSV file, as written in the file; empty if there is none.
 std::string_view cell_of(std::string_view row, std::size_t column) {
   std::size_t begin = 0;
   bool quoted = false;
@@ -589,14 +593,14 @@ std::string_view cell_of(std::string_view row, std::size_t column) {
   return {};
 }
 
-/// The place of a column in the header line; beyond all columns if it is not there.
+/// The index of a column in the header line; beyond all columns if there is no such column.
 std::size_t column_of(std::string_view name, std::string_view header) {
   std::size_t column = 0;
   while (!cell_of(header, column).empty() && cell_of(header, column) != name) ++column;
   return column;
 }
 
-/// The rows of a CSV file as they stand there.
+/// The rows of a CSV file as they are written.
 class Rows {
  public:
   explicit Rows(const fs::path& path) : path_(path), in_(path, std::ios::binary) {
@@ -605,10 +609,10 @@ class Rows {
   }
 
   bool at_end() const { return row_.empty(); }
-  /// The row at hand, with its line feed.
+  /// The present row, with its line feed.
   const std::string& row() const { return row_; }
 
-  /// Cell `column` of the row at hand, as it is written.
+  /// Cell `column` of the present row, as it is written.
   std::string_view cell(std::size_t column) const { return cell_of(row_, column); }
 
   void next() {
@@ -658,7 +662,7 @@ class ShardFiles {
   std::string header_;
 };
 
-/// A point of the sweep. One that went over a limit has no rows but that in points.csv.
+/// A point of the sweep. A point that went over a limit has a row only in points.csv.
 struct MergedPoint {
   std::string name;
   bool complete = true;
@@ -681,8 +685,8 @@ std::vector<MergedPoint> merge_points(Sink& sink, const std::vector<ShardFolder>
   return merged;
 }
 
-/// Tables of any number of rows for each point, whose second column is its name. Points may be
-/// without phases or verdicts.
+/// Merges tables with any number of rows for each point, whose second column is the point's name.
+/// Points may lack phases or verdicts.
 void merge_table(Sink& sink, const std::vector<ShardFolder>& shards, std::string_view table,
                  const std::vector<MergedPoint>& points) {
   const bool may_lack_rows = table == kPhases || table == kVerdicts;
@@ -703,7 +707,7 @@ bool is_table_of_points(std::string_view name) {
          name == kMeanTimeseries || name == kMeanService || name == kVerdicts;
 }
 
-/// The graphs of all points, if the shards have them.
+/// Joins the graphs of all points, if the shards have them.
 void join_graphs(Json& sweep, const std::vector<ShardFolder>& shards) {
   if (shards.front().graphs.is_null()) return;
   Json graphs = Json::array();
@@ -730,7 +734,7 @@ void copy_common(ResultFolder& target, const std::vector<ShardFolder>& shards,
   target.write(name, [&](Sink& sink) { sink.write(content); });
 }
 
-/// The merged tables that pictures are concluded from, as far as a picture can show them.
+/// The merged tables from which pictures are concluded, as far as a picture can show them.
 class MergedTables {
  public:
   explicit MergedTables(const ResultFolder& folder) : folder_(folder) {}
@@ -749,7 +753,7 @@ class MergedTables {
 
  private:
   ResultTable read(const std::string& name) const {
-    constexpr std::size_t kBytesOfCell = 32;  // more than cells have
+    constexpr std::size_t kBytesOfCell = 32;  // more bytes than cells have
     const std::size_t cells = is_over_time(name) ? kCellsOfFirstPoint : kMaxCells;
     std::string text = folder_.content(name, kBytesOfCell * cells);
     text.erase(text.rfind('\n') + 1);
@@ -785,7 +789,8 @@ MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, b
     }
   }
   ResultFolder folder(target, std::move(identity), force);
-  // The names of the points come first, but every file has its place in the list.
+  // The file points.csv is merged first, because it has the names of the points, but it is written
+  // in its place in the list.
   StringSink points;
   const std::vector<MergedPoint> of_points = merge_points(points, shards, merged.points);
   for (const std::string& name : result["files"].get<std::vector<std::string>>()) {

@@ -1,7 +1,7 @@
-// What `retrysim sweep` finds: the summary and the replications of every point, and a wide table of
-// one row a point. Points are asked for one by one, so that any number of them fits. And how
-// `retrysim merge` joins the shards of a sweep into the files that the whole sweep would have
-// written.
+// The output of `retrysim sweep`: the summary and the replications of every point, and a wide table
+// with one row for each point. Points are asked for one by one, so that any number of them fits
+// into memory. Also `retrysim merge`, which joins the shards of a sweep into the files that the
+// whole sweep would have written.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -24,29 +24,29 @@
 
 namespace retrysim::report {
 
-/// What standard output shows of a sweep.
+/// The figures of a sweep that standard output shows.
 struct SweepOverview {
   std::size_t points = 0;
-  std::size_t points_that_fail = 0;  ///< those with an expectation that fails
-  std::size_t points_uncertain = 0;  ///< those with one that is uncertain
+  std::size_t points_that_fail = 0;  ///< points with an expectation that fails
+  std::size_t points_uncertain = 0;  ///< points with an uncertain expectation
   std::size_t points_with_two_modes = 0;
   std::size_t points_over_limit = 0;  ///< points that are not complete
   /// The first points, with their estimates for all clients together.
   struct Row {
     std::string name;
-    std::vector<std::optional<Estimate>> estimates;  ///< of `overview_metrics()`
+    std::vector<std::optional<Estimate>> estimates;  ///< estimates of `overview_metrics()`
   };
   std::vector<Row> rows;
 };
 inline constexpr std::size_t kMaxOverviewRows = 40;
-/// The verdicts on the points of a sweep.
+/// The file of the verdicts on the points of a sweep.
 inline constexpr std::string_view kVerdicts = "verdicts.csv";
 
 /// The metrics of points.csv.
 const std::vector<const MetricInfo*>& overview_metrics();
 
-/// The tables of a sweep. `overview` may be null; otherwise it counts what the rows of points.csv
-/// say, while that is made. They refer to the plan and the overview.
+/// The tables of a sweep. `overview` may be null; otherwise it counts the rows of points.csv while
+/// that table is made. The tables refer to the plan and the overview.
 std::vector<TableSource> sweep_tables(const SweepPlan& plan,
                                       const std::function<SweepPoint(std::size_t)>& point,
                                       SweepOverview* overview);
@@ -62,7 +62,7 @@ SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
 /// The text for people: the first points in a table, and remarks on all of them.
 Document sweep_document(const SweepPlan& plan, const SweepOverview& overview);
 
-/// Folders that do not make a whole sweep. The message names them and says what is wrong.
+/// Thrown if folders do not make a whole sweep. The message names them and says what is wrong.
 class MergeError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -66,7 +66,8 @@ struct RowOf {
 
 using Probe = RowOf<TippingProbe>;
 
-/// What rows of tip.csv and thresholds.csv begin with; of several searches with the variant.
+/// The first columns of tip.csv and thresholds.csv; if there are several searches, with the
+/// variant.
 template <class Row>
 Columns<Row> first_columns(const TipPlan& plan) {
   Columns<Row> t;
@@ -76,7 +77,8 @@ Columns<Row> first_columns(const TipPlan& plan) {
   return t;
 }
 
-/// One row a probe: how many do not recover, and how many of these would without retries.
+/// A row for each probe: how many replications do not recover, and how many of these would without
+/// retries.
 Columns<Probe> probe_columns(const TipPlan& plan) {
   const std::string& unit = plan.trigger.unit;
   auto t = first_columns<Probe>(plan);
@@ -126,7 +128,8 @@ CellTable probes_of(const TipPlan& plan, std::span<const TipPoint> points) {
   return {probe_columns(plan), all_of<&TippingPoint::probes>(points)};
 }
 
-/// One row a replication: between which values it tips. An empty cell is beyond the values tried.
+/// A row for each replication: the values between which it tips. An empty cell is beyond the tried
+/// values.
 CellTable thresholds_of(const TipPlan& plan, std::span<const TipPoint> points) {
   using Threshold = RowOf<TippingThreshold>;
   auto t = first_columns<Threshold>(plan);
@@ -153,7 +156,7 @@ std::string valued(double value, std::string_view unit, int digits = 5) {
 
 std::string with_unit(const TipReport& r, double value) { return valued(value, r.trigger.unit, 6); }
 
-/// As --trigger takes it.
+/// A value as --trigger takes it.
 std::string as_written(const TipReport& r, double value) {
   return fmt::format("{:.6g}{}", value, r.trigger.unit == "s" ? "s" : "");
 }
@@ -171,12 +174,13 @@ std::string interval_text(const TipReport& r) {
   return fmt::format(", 95 % interval {} to {}", first, last);
 }
 
-/// Counting those that could not be judged.
+/// Whether half of the replications may tip, counting those that could not be judged.
 bool half_may_tip(const TippingProbe& p) {
   return 2 * (p.tipped() + p.count(TippingResponse::kUnknown)) >= p.responses.size();
 }
 
-/// The median of the thresholds, and of whole numbers the first one at which half do not recover.
+/// A sentence on the median of the thresholds; for whole numbers, with the first one at which half
+/// of the replications do not recover.
 std::string d50_text(const TipReport& r) {
   const TippingBracket& d50 = *r.found.point.d50;
   const std::string interval = interval_text(r);
@@ -205,7 +209,8 @@ std::string d50_text(const TipReport& r) {
                      with_unit(r, d50.middle()), interval);
 }
 
-/// "3 of 20 replications recover", and how many more could not be judged. `does`: of one of them.
+/// A number of replications in words, "3 of 20 replications recover", and how many more could not
+/// be judged. `does` is the verb for one of them.
 std::string replications_text(const TippingProbe& p, std::size_t count, std::string_view does,
                               std::string_view do_it) {
   const std::size_t unknown = p.count(TippingResponse::kUnknown);
@@ -218,7 +223,7 @@ std::string tipped_text(const TippingProbe& p) {
   return replications_text(p, p.tipped(), "does not recover", "do not recover");
 }
 
-/// What kept the search from an answer.
+/// A sentence on what kept the search from an answer.
 std::string not_judged_text(const TipReport& r) {
   const std::vector<TippingProbe>& probes = r.found.point.probes;
   const auto unclear = std::find_if(probes.begin(), probes.end(), half_may_tip);
@@ -262,8 +267,8 @@ std::string answer_of(const TipReport& r) {
   return not_judged_text(r);
 }
 
-/// What the twins without retries say of the replications that tip nearest to the answer; nothing
-/// if none does.
+/// A sentence on the twins, without retries, of the replications that tip nearest to the answer;
+/// empty if none tips.
 std::string twins_text(const TipReport& r) {
   const TippingProbe& p = r.found.point.probes[r.found.point.nearest_probe()];
   if (p.tipped() == 0) return "";
@@ -303,7 +308,7 @@ std::vector<std::string> caveats(const TipReport& r) {
 
 namespace {
 
-/// The trigger is searched for, and the keys of --vary are gone through: neither is a change.
+/// The heading of a search: the trigger and the keys of --vary are no changes of the scenario.
 Heading heading_of_search(const TipPlan& plan) {
   std::vector<std::string> varied = plan.paths();
   varied.push_back(plan.trigger.path);
@@ -346,7 +351,7 @@ Document tip_document(const TipPlan& plan, const TipPoint& point) {
 
 namespace {
 
-/// A number, or a duration in seconds.
+/// The number, or the duration in seconds, that a text is; empty if it is neither.
 std::optional<double> place_along(const std::string& value) {
   double number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
@@ -401,19 +406,19 @@ TipCurve::TipCurve(const TipPlan& plan) {
 
 namespace {
 
-/// "total_rate" of a longer path; with its unit for the head of a table.
+/// The last name of a path, "total_rate"; `headed` adds its unit for the head of a table.
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 std::string headed(const std::string& name, const std::string& unit) {
   return unit == "1" ? name : fmt::format("{} ({})", name, unit);
 }
 
-/// The points of a line by what became of their searches.
+/// The points of a line by the outcomes of their searches.
 struct Fates {
   std::vector<const CurvePoint*> found, never, always, exchanged, not_judged;
 };
 
-/// A point of the curve, in its place.
+/// A point of the curve, and its place there.
 struct CurveRow {
   const TipPoint* point = nullptr;
   const CurvePoint* at = nullptr;
@@ -423,7 +428,7 @@ struct CurveRow {
   const TippingProbe& nearest() const { return found().probes[found().nearest_probe()]; }
 };
 
-/// What is said of a curve.
+/// Sentences and tables on a curve.
 class CurveReport {
  public:
   CurveReport(const TipPlan& plan, std::span<const TipPoint> points)
@@ -440,14 +445,14 @@ class CurveReport {
         plan_.base.scenario.seed);
   }
 
-  /// One for each line of the curve.
+  /// The sentences, one for each line of the curve.
   std::vector<std::string> sentences() const {
     std::vector<std::string> texts;
     for (const CurveLine& line : curve_.lines) texts.push_back(sentence(line));
     return texts;
   }
 
-  /// The notes of all points, each once, with where they hold unless that is everywhere.
+  /// The notes of all points, each once, with the points where it holds unless it holds everywhere.
   std::vector<std::string> notes() const {
     std::vector<std::pair<std::string, std::vector<std::string>>> by_note;
     for (const TipPoint& point : points_) {
@@ -472,7 +477,7 @@ class CurveReport {
     return texts;
   }
 
-  /// One row a point, in the order of the cases.
+  /// A row for each point, in the order of the cases.
   CellTable points() const {
     std::vector<CurveRow> rows(points_.size());
     for (std::size_t line = 0; line < curve_.lines.size(); ++line) {
@@ -548,7 +553,7 @@ class CurveReport {
   const TipResult& found_at(const CurvePoint& p) const { return points_[p.number].found; }
   std::string triggered(double value) const { return valued(value, plan_.trigger.unit); }
 
-  /// "250 /s", or what the user called the point.
+  /// A point's place in words: "250 /s", or what the user called the point.
   std::string place(const CurvePoint& p) const { return p.x ? valued(*p.x, curve_.unit) : p.label; }
 
   std::string places(const std::vector<const CurvePoint*>& points, const CurveLine& line) const {
@@ -590,7 +595,7 @@ class CurveReport {
 
   double d50_at(const CurvePoint& p) const { return found_at(p).point.d50->middle(); }
 
-  /// "D50 falls from 1.35 s at 250 /s to 1.06 s at 400 /s".
+  /// The course of a line in words: "D50 falls from 1.35 s at 250 /s to 1.06 s at 400 /s".
   std::string course(const std::vector<const CurvePoint*>& found) const {
     const auto at = [&](const CurvePoint& p) {
       return fmt::format("{} at {}", triggered(d50_at(p)), place(p));
@@ -632,7 +637,7 @@ class CurveReport {
 
   static char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
-  /// Or why there is none.
+  /// The interval of D50, or the reason why there is no D50.
   std::string interval(const CurveRow& row) const {
     const TippingPoint& point = row.found();
     if (!point.d50) return reason(row.point->found);
@@ -647,7 +652,7 @@ class CurveReport {
     return low + " to " + high + (point.interval_is_bracket() ? " (bracket)" : "");
   }
 
-  /// Why there is no D50.
+  /// The reason why there is no D50.
   std::string reason(const TipResult& found) const {
     const TippingProbe& first = found.point.probes.front();
     const TippingProbe& last = found.point.probes.back();

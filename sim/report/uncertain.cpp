@@ -27,7 +27,7 @@ std::string value_words(const UncertainKey& key, double value, int digits = 4) {
   return format_plain(value * unit.scale, digits) + std::string(unit.name);
 }
 
-/// Between the sides of a split.
+/// The value in the middle between the sides of a split.
 double middle_of(const UncertainSplit& split) { return (split.below.end + split.above.end) / 2; }
 
 std::string below_words(const UncertainKey& key, const UncertainSplit& split) {
@@ -47,28 +47,28 @@ double part_of(std::size_t good, std::size_t of) {
 
 // --- Sentences -----------------------------------------------------------------------------------
 
-// Where figures of sentences are counted, as result.json has it (sim/explain/README.md).
+// The sources of figures in sentences, in the form of result.json (sim/explain/README.md).
 
 Json number_source(double value) { return {{"number", value}}; }
 Json formula(std::string_view sign, Json a, Json b) {
   return {{"formula", sign}, {"of", Json::array({std::move(a), std::move(b)})}};
 }
 
-/// What the column "outcome" says of a draw.
+/// The text of the column "outcome" for a draw.
 std::string_view outcome_words(UncertainQuestion question, std::optional<bool> good) {
   if (!good) return "not known";
   if (question == UncertainQuestion::kRecovers) return *good ? "recovers" : "does not recover";
   return *good ? "keeps up" : "does not keep up";
 }
 
-/// Draws with this outcome; all of them, if there is none.
+/// The source of the number of draws with an outcome; without one, of all draws.
 Json draws_source(std::string_view outcome = {}) {
   Json source = {{"file", "uncertain.csv"}, {"column", "outcome"}, {"over", "count"}};
   if (!outcome.empty()) source["is"] = outcome;
   return source;
 }
 
-/// A side of a split, in the sources of what is counted there.
+/// A side of a split, for the sources of figures that are counted there.
 struct SideOf {
   std::string_view path;
   std::string_view limit;  ///< "at_most", "at_least"
@@ -79,7 +79,7 @@ struct SideOf {
     source[limit] = end;
     return source;
   }
-  /// The value on this side that is nearest to the other one.
+  /// The source of the value on this side that is nearest to the other side.
   Json end_source() const {
     return within({{"file", "uncertain.csv"},
                    {"column", path},
@@ -107,7 +107,7 @@ struct ToldSentence {
     figures.push_back({{"said", said}, {"value", value}, {"source", std::move(source)}});
     return *this;
   }
-  /// "12 of 60 draws".
+  /// Adds a part of a number of things: "12 of 60 draws".
   ToldSentence& part(std::size_t some, Json source, std::size_t all, Json of_all,
                      std::string_view noun) {
     const std::string things = scenario::said_things(all, noun);
@@ -161,8 +161,8 @@ class Teller {
   Json good_source() const { return draws_source(words(true)); }
   Json judged_source() const { return formula("+", good_source(), draws_source(words(false))); }
 
-  /// An end of Wilson's interval: (p + z2 / 2n +- sqrt(z2 (p (1 - p) + z2 / 4n) / n)) / (1 + z2 /
-  /// n)
+  /// The source of an end of Wilson's interval: (p + z2 / 2n +- sqrt(z2 (p (1 - p) + z2 / 4n) / n))
+  /// / (1 + z2 / n)
   Json wilson_source(std::string_view sign) const {
     constexpr double kZ2 = 1.959963984540054 * 1.959963984540054;
     const Json n = judged_source(), p = formula("/", good_source(), n);
@@ -180,7 +180,7 @@ class Teller {
     s.say(rounded_percent(a_.high), a_.high, wilson_source("+"));
   }
 
-  /// "9 or fewer", "below 51 ms": the value between the sides.
+  /// Adds the value between the sides in words: "9 or fewer", "below 51 ms".
   static void below(ToldSentence& s, const UncertainKey& key, const UncertainSplit& split) {
     bound(s, key, split, "below ", " or fewer", split.below.end, true);
   }
@@ -200,7 +200,7 @@ class Teller {
     }
   }
 
-  /// How often draws on a side do so: "15 %", "never".
+  /// Adds how often draws on a side are good: "15 %", "never".
   void often(ToldSentence& s, const SideOf& side, const UncertainSide& draws) const {
     const Json good = side.within(good_source());
     const Json share =
@@ -372,7 +372,7 @@ std::vector<double> sorted_values(const MetricValues& values, const MetricInfo& 
   return all;
 }
 
-/// The value that a share of them is at most; nothing of nothing.
+/// The quantile at `share` of sorted values; empty if there are none.
 std::optional<double> quantile_of(const std::vector<double>& sorted, double share) {
   if (sorted.empty()) return std::nullopt;
   const auto place = static_cast<std::size_t>(share * static_cast<double>(sorted.size()));
@@ -382,7 +382,7 @@ std::optional<double> quantile_of(const std::vector<double>& sorted, double shar
 struct FigureRow {
   const MetricInfo* metric;
   std::optional<double> own, low, median, high;
-  std::size_t draws;  ///< that have it
+  std::size_t draws;  ///< number of draws that have the figure
 };
 
 std::vector<FigureRow> draw_figures(const UncertainStudy& study) {
@@ -447,7 +447,7 @@ CellTable draws_table(const UncertainStudy& study) {
   t.csv("replication", [](auto& r) { return r.number; }).unit("1");
   for (std::size_t k = 0; k < study.plan.keys.size(); ++k) {
     const UncertainKey& key = study.plan.keys[k];
-    // A path with an answer's name in quotes stays one column.
+    // The path stays one column, even with an answer's name in quotes.
     t.csv(key.path, [k](auto& r) {
        return r.study.plan.draws[r.number][k];
      }).unit(key.is_duration ? "s" : "1");

@@ -1,5 +1,5 @@
-// The output of `run --uncertain`: in how many draws of what is not known for sure the system
-// recovers, which keys decide it, and between which values each figure lies.
+// The output of `run --uncertain`: in how many draws of the uncertain keys the system recovers,
+// which keys decide it, and between which values each figure lies.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -13,12 +13,12 @@
 
 namespace retrysim::report {
 
-/// The answer, and what explains it.
+/// The sentences of a study: the answer, and its explanation.
 std::vector<std::string> uncertain_sentences(const UncertainStudy& study);
 
-/// The sentences; a table of the keys with how each decides; one of the figures over the draws
-/// beside those with the scenario's own values. uncertain.csv has a row for each draw. Refers to
-/// the study.
+/// The document on a study: the sentences; a table of the keys, and how each decides; a table of
+/// the figures over the draws beside those with the scenario's own values. uncertain.csv has a row
+/// for each draw. Refers to the study.
 Document uncertain_document(const UncertainStudy& study);
 
 }  // namespace retrysim::report

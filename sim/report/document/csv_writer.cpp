@@ -1,4 +1,4 @@
-// Rows of comma-separated values.
+// Writes rows of comma-separated values.
 //
 // SPDX-License-Identifier: MIT
 #include "report/document/csv_writer.hpp"
@@ -17,7 +17,8 @@
 namespace retrysim::report {
 namespace {
 
-/// Whether a spreadsheet would take the cell for a formula. Numbers are none: "-5", "+1e3".
+/// Whether a spreadsheet would take the cell for a formula. Numbers such as "-5" or "+1e3" are not
+/// formulas.
 bool is_formula(std::string_view text) {
   constexpr std::string_view kStarts = "=+-@\t\r";
   if (text.empty() || kStarts.find(text.front()) == std::string_view::npos) return false;
@@ -39,7 +40,7 @@ bool needs_quotes(std::string_view text) {
 
 std::string number(double value) {
   if (!std::isfinite(value)) return {};
-  return fmt::format("{}", value + 0.0);  // no negative zero
+  return fmt::format("{}", value + 0.0);  // avoids a negative zero
 }
 
 std::string csv_cell(std::string_view value) {
@@ -71,18 +72,19 @@ CsvWriter& CsvWriter::integer(std::uint64_t value) {
 
 CsvWriter& CsvWriter::real(double value) {
   if (!std::isfinite(value)) return empty();
-  constexpr double kMaxWhole = 1e15;  // well below where number() changes to powers of ten
+  // Well below the first number that `number` writes as a power of ten.
+  constexpr double kMaxWhole = 1e15;
   if (value >= 0 && value < kMaxWhole) {
     const auto whole = static_cast<std::uint64_t>(value);
     if (static_cast<double>(whole) == value) return integer(whole);
   }
-  // With one replication mean, smallest and largest value are the same.
+  // The last text is kept: with one replication mean, smallest and largest value are the same.
   if (real_size_ == 0 || value != real_) {
     char* const end = fmt::format_to(real_text_.data(), FMT_COMPILE("{}"), value + 0.0);
     real_size_ = static_cast<std::size_t>(end - real_text_.data());
     real_ = value;
   }
-  // All of the array: copying a fixed number of bytes is the faster.
+  // The whole array is copied: a fixed number of bytes is faster.
   char* const begin = begin_cell(kNumber);
   std::copy(real_text_.begin(), real_text_.end(), begin);
   end_cell(begin + real_size_);
@@ -104,7 +106,7 @@ void CsvWriter::end_row() {
 
 namespace {
 
-/// A column as rows are written from it: its values, and its texts as cells.
+/// A column prepared for writing rows: its values, and its texts as cells.
 struct ColumnCells {
   explicit ColumnCells(const Column& c) : column(c), has_gaps(c.missing() > 0) {
     if (column.type() == ColumnType::kReal) reals = column.reals().data();

@@ -22,40 +22,40 @@ namespace retrysim::report {
 std::string number(double value);
 
 /// `value` as a cell: quoted if it holds a comma, a quote, a line break or a blank at its edge.
-/// What a spreadsheet would take for a formula, text that begins with = + - @, a tab or a carriage
-/// return and is not a number, gets an apostrophe in front.
+/// Text that a spreadsheet would take for a formula (it begins with = + - @, a tab or a carriage
+/// return and is not a number) gets an apostrophe in front.
 std::string csv_cell(std::string_view value);
 
 class CsvWriter {
  public:
   explicit CsvWriter(Sink& sink) : sink_(sink) {}
 
-  /// Cells that many rows share, ready made: `csv_cell`s with commas between them.
+  /// Adds cells that many rows share, ready made: `csv_cell`s with commas between them.
   CsvWriter& cells(std::string_view ready);
-  /// A `csv_cell`.
+  /// Adds a text as a `csv_cell`.
   CsvWriter& text(std::string_view value);
   CsvWriter& integer(std::uint64_t value);
   CsvWriter& real(double value);
   CsvWriter& empty();
   void end_row();
-  /// All rows of the table.
+  /// Writes all rows of a table.
   void rows(const Table& table);
 
  private:
-  static constexpr std::size_t kNumber = 32;  // characters that suffice for any
+  static constexpr std::size_t kNumber = 32;  // characters that suffice for any number
 
-  /// Where the next `size` characters of the row go.
+  /// Makes room for the next `size` characters of the row; returns where they go.
   char* room(std::size_t size);
-  /// Room for a cell of at most this size, after the comma that it may need.
+  /// Makes room for a cell of at most this size, after the comma that it may need.
   char* begin_cell(std::size_t size);
-  /// The cell, and so the row, ends there.
+  /// Ends the cell, and so the row for now, at `end`.
   void end_cell(const char* end);
 
   Sink& sink_;
-  std::string row_;  // the first `used_` characters are the row
+  std::string row_;  // the row: its first `used_` characters
   std::size_t used_ = 0;
   bool row_has_cells_ = false;
-  double real_ = 0;  // the last one written that was no whole number, and its text
+  double real_ = 0;  // the last number written that was not whole, and its text
   std::array<char, kNumber> real_text_{};
   std::size_t real_size_ = 0;
 };

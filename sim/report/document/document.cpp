@@ -75,7 +75,7 @@ std::string without_end_blanks(std::string line) {
   return line;
 }
 
-/// Lays out a table: widths of its columns, and then line by line.
+/// Lays out a table: the widths of its columns, and then its lines.
 class TableText {
  public:
   TableText(const TextTable& table, std::size_t columns)
@@ -110,7 +110,7 @@ class TableText {
     return text;
   }
 
-  /// Whether the last column has room beside the others.
+  /// Whether the last column has enough room beside the others.
   bool has_room() const {
     std::size_t used = table_.indent + std::min(widths_.back(), table_.room);
     for (std::size_t c = 0; c + 1 < widths_.size(); ++c) used += widths_[c] + kGap;
@@ -118,7 +118,7 @@ class TableText {
   }
 
  private:
-  using Selection = std::vector<std::size_t>;  // of columns
+  using Selection = std::vector<std::size_t>;  // numbers of columns
 
   void widen(std::size_t c, std::string_view text) {
     widths_[c] = std::max(widths_[c], columns_of(text));
@@ -136,7 +136,7 @@ class TableText {
     return width;
   }
 
-  /// The heading and the rows, in those columns.
+  /// The heading and the rows, in the selected columns.
   std::string lines(const Selection& selection) const {
     std::string rows;
     const TextRow* title = nullptr;
@@ -158,7 +158,7 @@ class TableText {
                        [&](std::size_t c) { return !row.cells[c].is_quiet; });
   }
 
-  /// Words above each other end on the last line.
+  /// The heading of the selected columns; words above each other end on the last line.
   std::string heading(const Selection& selection) const {
     std::vector<std::vector<std::string>> words;
     std::size_t height = 0;
@@ -203,7 +203,7 @@ class TableText {
     return above + wrapped(text(last), {columns_, begin, std::string(columns_of(begin), ' ')});
   }
 
-  /// The cells of a row beside each other, in their widths.
+  /// The selected cells of a row beside each other, padded to their widths.
   std::string cells(const TextRow& row, const Selection& selection) const {
     std::string text(table_.indent, ' ');
     if (!text.empty()) text.front() = row.mark;
@@ -231,10 +231,10 @@ std::string text_of(const TextTable& table, std::size_t columns) {
 
 namespace {
 
-/// The numbers that a value is in files: one, or three of a `Ranged`.
+/// The numbers that a `Ranged` is in files.
 std::array<std::optional<double>, 3> parts_of(const Ranged& r) { return {r.value, r.low, r.high}; }
 
-/// The number that is all of the text.
+/// The number that a text is as a whole; empty if it is none.
 std::optional<double> cell_number(const std::string& text) {
   double value = 0;
   const char* const end = text.data() + text.size();
@@ -297,7 +297,7 @@ void add_row(TableBuilder& table, const std::vector<CellColumn>& columns,
     if (columns[c].csv.empty()) continue;
     const Cell::Value& value = cells[c].value();
     if (const auto* text = std::get_if<std::string>(&value)) {
-      if (columns[c].csv.front().type == ColumnType::kReal) {  // of a key
+      if (columns[c].csv.front().type == ColumnType::kReal) {  // a column of a varied key
         table.real(cell_number(*text));
       } else {
         table.text(*text);
@@ -367,10 +367,10 @@ TextTable shown(const CellTable& table, const std::vector<std::size_t>& order) {
 
 namespace {
 
-/// Whether a cell says that there is nothing to say.
+/// Whether a cell has no content.
 bool is_blank(const std::string& cell) { return cell.empty() || cell == "-"; }
 
-/// A row as a block: its names; then, indented, its prose and its other cells.
+/// A row of a listing as a block: its names; then, indented, its prose and its other cells.
 std::string block_of(const Listing& listing, const std::vector<std::string>& row,
                      std::size_t columns) {
   std::string heading, prose, line, fields;
@@ -398,7 +398,7 @@ std::string block_of(const Listing& listing, const std::vector<std::string>& row
 
 std::string listing_text(const Listing& listing, std::size_t columns) {
   TextTable table;
-  table.room = 30;  // with less, sentences in the last column become tall and thin
+  table.room = 30;  // with less room, sentences in the last column become tall and thin
   for (const std::string& column : listing.columns) table.columns.push_back({column, Side::kLeft});
   for (const std::vector<std::string>& row : listing.rows) {
     table.rows.push_back({{row.begin(), row.end()}});
@@ -534,7 +534,7 @@ void Document::write_part(StandardOutput& out, const Part& part, std::size_t col
   const auto* paragraph = std::get_if<Paragraph>(&part);
   if (paragraph == nullptr || paragraph->emphasis == Emphasis::kNone) return out.write(text);
   const std::string& first = paragraph->first;
-  const std::size_t end = first.empty() ? text.size() - 1 : first.size();  // without the line break
+  const std::size_t end = first.empty() ? text.size() - 1 : first.size();  // without the line feed
   out.emphasize(paragraph->emphasis);
   out.write(std::string_view(text).substr(0, end));
   out.emphasize(Emphasis::kNone);
@@ -576,8 +576,8 @@ void Document::write_json(Sink& sink, const ResultIdentity& answers,
 
 namespace {
 
-/// Writes the tables of a result, and keeps those that pictures are concluded from, as far as a
-/// picture can show them.
+/// Writes the tables of a result, and keeps the tables from which pictures are concluded, as far as
+/// a picture can show them.
 class KeptTables {
  public:
   explicit KeptTables(bool is_sweep) : is_sweep_(is_sweep) {}

@@ -42,12 +42,13 @@ struct Ranged {
   std::optional<double> value, low, high;
 };
 Ranged ranged(const std::optional<Estimate>& estimate);
-/// A share with Wilson's interval; nothing of nothing.
+/// A share with Wilson's interval; empty if `all` is 0.
 Ranged share(std::size_t count, std::size_t all);
-/// "12 % (3 % to 30 %)", the share itself in at least this many columns. Empty if there is none.
+/// A share as text: "12 % (3 % to 30 %)", the share itself in at least `width` columns. Empty if
+/// there is no value.
 std::string share_text(const Ranged& share, std::size_t width = 0);
 
-/// A value that people read as a text of its own.
+/// A value, and the text as which people read it.
 template <class T>
 struct Shown {
   T value;
@@ -56,7 +57,7 @@ struct Shown {
 template <class T>
 Shown(T, std::string) -> Shown<T>;
 
-/// The value of a row in a column. Files get the value; people the text, if it has one of its own.
+/// The value of a row in a column. Files get the value; people get its text, if it is a `Shown`.
 class Cell {
  public:
   using Value = std::variant<std::monostate, std::string, std::uint64_t, double, bool, Ranged,
@@ -80,7 +81,7 @@ class Cell {
   Cell(const Cell& value, std::string text) : value_(value.value_), text_(std::move(text)) {}
 
   const Value& value() const { return value_; }
-  /// Numbers have six significant digits.
+  /// The text for people. Numbers have six significant digits.
   std::string text() const;
 
  private:
@@ -88,7 +89,7 @@ class Cell {
   std::optional<std::string> text_;
 };
 
-/// "3 of 20".
+/// A part of a number of things: "3 of 20".
 std::string n_of(std::size_t count, std::size_t all);
 
 // Texts in columns.
@@ -98,7 +99,7 @@ enum class Side { kLeft, kRight };
 struct TextColumn {
   std::string heading = {};  ///< line breaks stack its words above the column
   Side side = Side::kRight;
-  std::size_t width = 0;  ///< at least
+  std::size_t width = 0;  ///< least width, columns
 };
 
 /// A text in a table.
@@ -108,12 +109,12 @@ struct TextCell {
   TextCell(std::string cell, bool quiet) : text(std::move(cell)), is_quiet(quiet) {}
 
   std::string text;
-  bool is_quiet;  ///< it alone does not make its row appear
+  bool is_quiet;  ///< whether the cell alone does not make its row appear
 };
 
 struct TextRow {
-  std::vector<TextCell> cells;  ///< those at the end may be missing
-  char mark = ' ';              ///< at the edge of an indented table
+  std::vector<TextCell> cells;  ///< cells at the end may be missing
+  char mark = ' ';              ///< a mark at the left edge of an indented table
 };
 
 /// A table as people read it. A text at the left that is the last of its row may stick out over the
@@ -123,18 +124,20 @@ struct TextTable {
   std::vector<TextRow> rows;
   std::size_t indent = 0;
   bool has_heading = true;
-  /// The last column is broken into lines where the others leave it this much room, and otherwise
-  /// `alone` has lines of its own: the last column below its row, another one above it.
+  /// Least width of the last column, whose texts are broken into lines if the others leave this
+  /// much room. Otherwise column `alone` gets lines of its own: the last column below its row,
+  /// another one above it.
   std::size_t room = 0;
   std::size_t alone = 0;
-  /// If there are any, as many of the other columns as there is room for stand beside each other,
-  /// and the rest in further tables with these columns again. Rows that say nothing in any other
-  /// column of a table are not in it; rows of a single cell are titles of those that follow them.
+  /// Number of columns at the front that are repeated: if there are any, as many of the other
+  /// columns as there is room for stand beside each other, and the rest in further tables that
+  /// repeat the fixed columns. A table leaves out rows that are empty in all its other columns;
+  /// rows of a single cell are titles of the rows that follow.
   std::size_t fixed = 0;
 };
 std::string text_of(const TextTable& table, std::size_t columns);
 
-/// Things that have several properties each: rows have as many cells as there are columns.
+/// Things with several properties each. Every row has as many cells as there are columns.
 struct Listing {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
@@ -142,11 +145,11 @@ struct Listing {
   std::string prose = {};  ///< the column that is a sentence and needs no name of its own, if any
 };
 
-/// The listing for a terminal of that many columns. It is an aligned table if the last column,
+/// The listing for a terminal of `columns` columns. It is an aligned table if the last column,
 /// whose cells are broken into lines, keeps enough room beside the others. Else each row is a
 /// block: its names; then, indented, its prose and those of its other cells that are not empty.
 std::string listing_text(const Listing& listing, std::size_t columns);
-/// The blocks in any case.
+/// The listing in blocks, whatever the columns.
 std::string listing_in_blocks(const Listing& listing, std::size_t columns);
 
 /// The parts of a text between the separators, at least one.
@@ -154,7 +157,7 @@ std::vector<std::string> split_at(std::string_view text, char separator);
 
 // Tables: each column is described once, with its name in every rendering and its cell of a row.
 
-/// What a column of such cells is in a table.
+/// The type of a table's column for such cells.
 template <class Value>
 constexpr ColumnType column_type() {
   if constexpr (std::same_as<Value, bool>) {
@@ -172,20 +175,20 @@ constexpr ColumnType column_type() {
   }
 }
 
-/// In CSV files a column is one of a table, or three for a `Ranged`. A column without a name is not
-/// in such files, and one without a heading not in the text.
+/// A column of cells. In CSV files it is one column, or three for a `Ranged`. A column without
+/// names is not in files, and one without a heading not in the text.
 struct CellColumn {
   std::vector<ColumnInfo> csv;
   std::vector<std::string> json;
   std::optional<TextColumn> shown;
 };
 
-/// A column for cells that the user has written: of numbers if all of them are.
+/// A column for cells that the user has written: of numbers if all cells are numbers.
 ColumnInfo cell_column(const std::string& name, std::span<const std::string> cells);
-/// A column for the values of a key that the user varies, whose cells are `key_cell`: with the unit
-/// s if all are durations.
+/// A column for the values of a key that the user varies, whose cells are `key_cell`; its unit is s
+/// if all values are durations.
 ColumnInfo key_column(const std::string& name, std::span<const std::string> values);
-/// The value of a varied key in a file: of a duration the seconds, as everywhere in files.
+/// The value of a varied key in a file: for a duration the seconds, as everywhere in files.
 std::string key_cell(const std::string& value);
 
 template <class Row>
@@ -193,9 +196,9 @@ class Columns {
  public:
   using CellOf = std::function<Cell(const Row&)>;
 
-  /// In both kinds of files, or in one of them, under names divided by blanks; with a heading also
-  /// in the text. The type of the column in tables is that of the cell. Its unit follows from its
-  /// name (`unit_of_column`), or is set by `unit`.
+  /// Adds a column to both kinds of files, or to one of them, under names divided by blanks; with a
+  /// heading also to the text. The type of the column in tables follows from the type of the cell.
+  /// Its unit follows from its name (`unit_of_column`), or is set by `unit`.
   template <class F>
   Columns& files(std::string_view names, F cell) {
     return add(infos<F>(names), split(names), {}, std::move(cell));
@@ -215,14 +218,14 @@ class Columns {
   Columns& json(std::string_view names, CellOf cell) {
     return add({}, split(names), {}, std::move(cell));
   }
-  /// In CSV files, a `key_column`; cells are texts.
+  /// Adds a column to CSV files only, a `key_column`; cells are texts.
   Columns& csv_key(ColumnInfo key, CellOf cell) {
     return add({std::move(key)}, {}, {}, std::move(cell));
   }
   Columns& csv_key(ColumnInfo key, TextColumn heading, CellOf cell) {
     return add({std::move(key)}, {}, std::move(heading), std::move(cell));
   }
-  /// Only in the text.
+  /// Adds a column to the text only.
   Columns& text(TextColumn heading, CellOf cell) {
     return add({}, {}, std::move(heading), std::move(cell));
   }
@@ -249,7 +252,7 @@ class Columns {
     std::vector<ColumnInfo> infos;
     for (const std::string& name : split(names)) {
       infos.push_back(named_column(name, kType));
-      infos.back().unit = infos.front().unit;  // ends of an interval have that of the value
+      infos.back().unit = infos.front().unit;  // ends of an interval have the unit of the value
     }
     return infos;
   }
@@ -264,7 +267,7 @@ class Columns {
   std::vector<CellOf> cells_;
 };
 
-/// A column with one cell for every row.
+/// A column with the same cell in every row.
 template <class T>
 auto always(T value) {
   return [value = std::move(value)](const auto&) { return value; };
@@ -281,15 +284,15 @@ struct CellTable {
   std::vector<std::vector<Cell>> rows;
 };
 
-/// The columns of `columns` that are in CSV files, and the cells of a row in them.
+/// The columns of CSV files, from those of `columns`; `add_row` adds the cells of a row in them.
 std::vector<ColumnInfo> table_columns(const std::vector<CellColumn>& columns);
 void add_row(TableBuilder& table, const std::vector<CellColumn>& columns,
              const std::vector<Cell>& cells);
-/// `name` is that of the file, without ".csv".
+/// Makes a source of a table; `name` is the file's name without ".csv".
 TableSource source_of(std::string name, CellTable table);
-/// An array of objects; a cell of discarded JSON is left out.
+/// The rows as an array of objects; a cell of discarded JSON is left out.
 nlohmann::ordered_json rows_json(const CellTable& table);
-/// The columns that have headings; of all rows, or those of `order`.
+/// The table as text, with the columns that have headings; with all rows, or those in `order`.
 TextTable shown(const CellTable& table);
 TextTable shown(const CellTable& table, const std::vector<std::size_t>& order);
 
@@ -303,29 +306,29 @@ class Document {
   /// Adds text, in the order of the calls. Sentences are broken into lines, with `first` in front
   /// of the first line and `others` in front of the rest. Empty `sentences` add nothing.
   Document& say(std::string sentences, std::string first = "", std::string others = "  ");
-  /// As `say`, and `first` stands out.
+  /// As above, with `first` (or all, if that is empty) standing out by `emphasis`.
   Document& say(std::string sentences, std::string first, std::string others, Emphasis emphasis);
-  /// A sentence that the reader came for. It stands out, and is said again below a text that is
-  /// longer than the terminal.
+  /// Adds the sentence that the reader came for. It stands out, and is repeated below a text that
+  /// is longer than the terminal.
   Document& answer(std::string sentence);
-  /// The first of the sentences is the answer; the others explain it.
+  /// Adds sentences, of which the first is the answer and the others explain it.
   Document& answer_first(const std::vector<std::string>& sentences);
-  /// Lines as they are; or as they are for a terminal of that many columns.
+  /// Adds finished lines; or a function that gives them for a terminal of `columns` columns.
   Document& lines(std::string ready);
   Document& lines(std::function<std::string(std::size_t columns)> ready);
-  /// The subject of the result: its title and `what`, and its description.
+  /// Adds the subject of the result: its title and `what`, and its description.
   Document& title(const Heading& heading, std::string_view what);
   Document& gap() { return lines("\n"); }
   Document& show(TextTable table);
-  /// Each with "note: " in front, after an empty line; nothing if there are none.
+  /// Adds notes, each with "note: " in front, after an empty line; nothing if there are none.
   Document& notes(const std::vector<std::string>& notes);
 
-  /// Members of result.json, in the order of the calls.
+  /// Adds members of result.json, in the order of the calls.
   Document& member(std::string name, nlohmann::ordered_json value);
   Document& streamed_member(std::string name, JsonMember write);
   /// Adds the members of `object`.
   Document& members(const nlohmann::ordered_json& object);
-  /// What result.json begins with (`result_head`), and what it has of the scenario at its end.
+  /// Adds the first members of result.json (`result_head`), and the scenario's members at its end.
   Document& head(std::string_view command, const Heading& heading, const Scenario& scenario,
                  std::size_t replications);
   Document& scenario_members(const LoadedScenario& scenario);
@@ -342,18 +345,18 @@ class Document {
   /// Writes the text on standard output, with `closing` below it; then the answers again if the
   /// first of them is out of sight.
   void write_text(StandardOutput& out, std::size_t columns, std::string_view closing = "") const;
-  /// The file of a table that was added.
+  /// Writes the file of a table that was added.
   void write_file(Sink& sink, std::string_view name) const;
   const std::vector<TableSource>& tables() const { return tables_; }
   void write_json(Sink& sink, const ResultIdentity& answers,
                   const std::vector<FileRecord>& files) const;
-  /// All files, and commits the folder.
+  /// Writes all files, and commits the folder.
   void write_files(ResultFolder& folder) const;
 
  private:
   struct Paragraph {
     std::string text, first, others;
-    Emphasis emphasis = Emphasis::kNone;  ///< of `first`; of the whole if that is empty
+    Emphasis emphasis = Emphasis::kNone;  ///< emphasis of `first`, or of the whole if that is empty
   };
   struct ScenarioFile {
     const LoadedScenario* scenario;
@@ -362,7 +365,7 @@ class Document {
 
   using LinesOfWidth = std::function<std::string(std::size_t)>;
   using Part = std::variant<Paragraph, std::string, TextTable, LinesOfWidth>;
-  JsonText members_text() const;  ///< an object without its end
+  JsonText members_text() const;  ///< the members as an object without its end
   static std::string text_of_part(const Part& part, std::size_t columns);
   static void write_part(StandardOutput& out, const Part& part, std::size_t columns);
 

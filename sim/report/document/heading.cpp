@@ -30,7 +30,7 @@ std::string shortened(std::string_view text, std::size_t columns) {
   return result + "…";
 }
 
-/// "a = 1, b = 2 and c = 3", or the first ones "and 4 more".
+/// Changes as a list: "a = 1, b = 2 and c = 3"; of many changes the first ones "and 4 more".
 std::string list_of(const std::vector<ScenarioChange>& changes, std::size_t most,
                     std::size_t longest) {
   const std::size_t count = changes.size();

@@ -48,7 +48,7 @@ JsonText& JsonText::text(std::string_view value) {
 
 JsonText& JsonText::integer(std::uint64_t value) {
   next();
-  std::array<char, 20> digits;  // of the largest one
+  std::array<char, 20> digits;  // digits of the largest number
   const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
   text_.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
   return *this;
@@ -60,10 +60,10 @@ JsonText& JsonText::real(double value) {
     text_ += "null";
     return *this;
   }
-  // With one replication mean, smallest and largest value are the same.
+  // The last text is kept: with one replication mean, smallest and largest value are the same.
   if (real_text_.empty() || value != real_ || value == 0) {  // zero has a sign
     std::array<char, 64> digits;
-    // The library's own: now and then its digits are not the shortest ones, as others' are.
+    // The JSON library's own function is used: now and then its digits are not the shortest ones.
     char* const end =
         nlohmann::detail::to_chars(digits.data(), digits.data() + digits.size(), value);
     real_text_.assign(digits.data(), end);
@@ -82,7 +82,7 @@ JsonText& JsonText::real(std::optional<double> value) {
 
 JsonText& JsonText::json(const nlohmann::ordered_json& value) {
   next();
-  // There are no line feeds in texts: they are escaped.
+  // Texts have no line feeds: these are escaped.
   const std::string lines = dumped(value);
   for (std::size_t at = 0; at < lines.size();) {
     const std::size_t feed = std::min(lines.find('\n', at), lines.size());
@@ -114,7 +114,7 @@ JsonText& JsonText::end(char bracket) {
   return *this;
 }
 
-// What stands between two values, or between a key and its value.
+// Writes what stands between two values, or between a key and its value.
 void JsonText::next() {
   stop_.count();
   if (has_key_) {

@@ -1,5 +1,5 @@
-// JSON written from front to back, for documents that are too large to be built in memory first,
-// and the parts that the result.json files of all commands have in common.
+// A writer of JSON from front to back, for documents that are too large to be built in memory
+// first, and the parts that the result.json files of all commands have in common.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -36,13 +36,13 @@ class JsonText {
   JsonText& text(std::string_view value);
   JsonText& integer(std::uint64_t value);
   JsonText& real(double value);
-  /// Null if there is none.
+  /// Writes a number; null if there is none.
   JsonText& real(std::optional<double> value);
   JsonText& json(const nlohmann::ordered_json& value);
-  /// Keys and values of an object.
+  /// Writes the keys and values of an object.
   JsonText& members(const nlohmann::ordered_json& object);
 
-  /// What has been written; all of it once everything has ended.
+  /// The text written so far; complete once everything has ended.
   std::string take() { return std::move(text_); }
 
  private:
@@ -54,26 +54,27 @@ class JsonText {
 
   std::string text_;
   std::size_t depth_ = 0;
-  bool first_ = true;     // nothing is in the innermost object or array yet
+  bool first_ = true;     // the innermost object or array is still empty
   bool has_key_ = false;  // the next value follows its key
   StopCounter<> stop_;
-  double real_ = 0;  // the last one written, and its text
+  double real_ = 0;  // the last number written, and its text
   std::string real_text_;
 };
 
-/// Program, version, `command` unless it is empty, name of the scenario, title and description of
-/// the result, changes if there are any, seed and the number of `replications`.
+/// The first members of result.json: program, version, `command` unless it is empty, name of the
+/// scenario, title and description of the result, changes if there are any, seed and the number of
+/// `replications`.
 nlohmann::ordered_json result_head(std::string_view command, const Heading& heading,
                                    const Scenario& scenario, std::size_t replications);
 
 /// The keys of the scenario with their values as TOML.
 nlohmann::ordered_json keys_json(const LoadedScenario& scenario);
 
-/// Appends a member that the object does not have yet. Looking for it first, as `object[name]`
-/// does, takes time that grows with the square of the number of members.
+/// Appends a member that the object does not have yet. A search for the name first, as in
+/// `object[name]`, takes time that grows with the square of the number of members.
 void append_member(nlohmann::ordered_json& object, std::string name, nlohmann::ordered_json value);
 
-/// Null if there is no value.
+/// The value as JSON; null if there is none.
 nlohmann::ordered_json optional_json(const std::optional<double>& value);
 
 /// The facts about metrics that the drawing scripts need, by name: label, unit, whether people read

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The number that the whole text is.
+/// The number that the whole text is; empty if it is none.
 std::optional<double> number_of(std::string_view text) {
   double value = 0;
   const char* const end = text.data() + text.size();
@@ -51,7 +51,7 @@ std::string text_at(const Column& column, std::size_t row) {
 std::optional<double> number_at(const Column& column, std::size_t row) {
   if (!column.has(row) || column.type() == ColumnType::kTruth) return std::nullopt;
   if (column.type() == ColumnType::kText) return number_of(column.text(row));
-  const double value = column.number(row) + 0.0;  // no negative zero
+  const double value = column.number(row) + 0.0;  // avoids a negative zero
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
@@ -85,7 +85,7 @@ std::optional<double> ResultTable::number(const Column& column, std::size_t row)
 
 namespace {
 
-/// The rows of a text one after the other.
+/// Reads the rows of a text one after the other.
 class CsvRows {
  public:
   CsvRows(const fs::path& file, std::string_view content) : file_(file), content_(content) {}
@@ -100,8 +100,8 @@ class CsvRows {
   const fs::path& file_;
   std::string_view content_;
   std::size_t at_ = 0;
-  std::size_t line_ = 0;      ///< that the next row begins with, from 0
-  std::size_t row_line_ = 0;  ///< of the row at hand, from 1
+  std::size_t line_ = 0;      ///< line with which the next row begins, from 0
+  std::size_t row_line_ = 0;  ///< line of the present row, from 1
   std::vector<std::string> cells_;
   StopCounter<> stop_;
 };
@@ -137,7 +137,7 @@ bool CsvRows::next() {
   fail(quoted ? "a quote is not closed" : "the line has no end");
 }
 
-/// The rows below the header, each with as many cells.
+/// Calls `take` with each row below the header, which must have as many cells; returns the header.
 template <class Take>
 std::vector<std::string> for_each_row(const fs::path& file, std::string_view content, Take take) {
   CsvRows rows(file, content);

@@ -118,7 +118,8 @@ namespace report {
 
 namespace {
 
-/// Few enough for the processor's cache, many enough for the rows to cost more than the batch.
+/// Rows of a batch: few enough for the processor's cache, many enough for the rows to cost more
+/// than the batch.
 constexpr std::size_t kRowsOfBatch = 1024;
 
 void add_bit(std::vector<std::uint8_t>& bits, std::size_t at, bool bit) {
@@ -143,15 +144,15 @@ void TableBuilder::wrong(ColumnType type) const {
 }
 
 void TableBuilder::add_validity(Column& column, bool has) {
-  if (column.validity_.empty()) {  // so far all rows have a value
+  if (column.validity_.empty()) {  // all rows so far have a value
     for (std::size_t row = 0; row < column.size_; ++row) add_bit(column.validity_, row, true);
   }
   add_bit(column.validity_, column.size_, has);
   column.missing_ += !has;
 }
 
-/// Rows of a result mostly repeat the text of the row above, or go through the same texts in the
-/// same order, so these two are looked at first.
+/// The code of a text in a column. Rows mostly repeat the text of the row above, or go through the
+/// same texts in the same order, so these two are tried first.
 std::int32_t TableBuilder::code_of(Column& column, std::size_t number, std::string_view text) {
   if (!column.codes_.empty()) {
     const std::int32_t last = column.codes_.back();

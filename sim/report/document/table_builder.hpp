@@ -1,6 +1,6 @@
-// How the tables of results are made, row by row: whole, or in batches that are written to a file
-// and forgotten, so that a table of any length takes no memory. Both come from the same source,
-// which names the columns once.
+// Builders of result tables, row by row: whole tables, or batches that are written to a file and
+// forgotten, so that a table of any length takes no memory. Both come from the same source, which
+// names the columns once.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -32,12 +32,12 @@ class TableBuilder {
   /// With `take`, which may be empty, rows are handed over in batches.
   explicit TableBuilder(std::vector<ColumnInfo> columns, Take take = {});
 
-  /// An empty text is a missing one.
+  /// Adds a text; an empty one is a missing cell.
   TableBuilder& text(std::string_view value);
   TableBuilder& integer(std::uint64_t value);
   TableBuilder& real(double value);  ///< NaN: missing
   TableBuilder& real(std::optional<double> value) { return value ? real(*value) : missing(); }
-  /// Rounded to six digits: a picture shows no more.
+  /// Adds a number rounded to six digits: a picture shows no more.
   TableBuilder& six_digits(std::optional<double> value);
   TableBuilder& truth(bool value);
   TableBuilder& missing();
@@ -45,7 +45,8 @@ class TableBuilder {
   /// Adds the rows of a table with the same columns.
   void add_rows(const Table& table);
 
-  /// The rest. Without `take` the whole table; with it an empty one, after it has been taken.
+  /// Finishes the table. Without `take`, returns all of it; otherwise hands over the rest, and
+  /// returns an empty table.
   Table finish();
 
  private:
@@ -65,25 +66,25 @@ class TableBuilder {
   void hand_over();
 
   Table table_;
-  std::vector<Codes> codes_;  ///< of the categories of each column
+  std::vector<Codes> codes_;  ///< codes of the categories of each column
   Take take_;
-  std::size_t at_ = 0;  ///< the column of the next cell
+  std::size_t at_ = 0;  ///< index of the next cell's column
   std::size_t rows_ = 0;
 };
 
-/// A table that can be made: whole for the library, in batches for a file.
+/// A table that is made on demand: whole for the library, in batches for a file.
 struct TableSource {
-  std::string name;  ///< of the file, without ".csv"
+  std::string name;  ///< the file's name, without ".csv"
   std::vector<ColumnInfo> columns;
   std::function<void(TableBuilder&)> fill;
 };
 
-/// "summary" for the file "summary.csv".
+/// The name of a file's table: "summary" for the file "summary.csv".
 std::string table_name(std::string_view file);
-/// "summary.csv" of the table "summary".
+/// The name of a table's file: "summary.csv" for the table "summary".
 std::string file_name(const TableSource& source);
 
-/// The sources, which keep alive what they are made of.
+/// The sources, which then keep `owner` alive.
 template <class Owner>
 std::vector<TableSource> kept_with(std::shared_ptr<const Owner> owner,
                                    std::vector<TableSource> sources) {
@@ -94,21 +95,21 @@ std::vector<TableSource> kept_with(std::shared_ptr<const Owner> owner,
 }
 
 Table table_of(const TableSource& source);
-/// `seen`, if it is not empty, is given the batches, too.
+/// Writes a table as CSV. `seen`, if it is not empty, is given each batch, too.
 void write_csv(Sink& sink, const TableSource& source, const TableBuilder::Take& seen = {});
 void write_csv(Sink& sink, const Table& table);
 
-/// The unit of numbers in a column of this name: that of the metric it is about, or what the end of
-/// the name says ("_s", "_per_s", "_share", ...). Empty if neither tells.
+/// The unit of numbers in a column of this name: that of the metric of this name, or what the end
+/// of the name says ("_s", "_per_s", "_share", ...). Empty if neither tells.
 std::string_view unit_of_column(std::string_view name);
 
-/// A column with the unit of its name.
+/// A column whose unit follows from its name.
 ColumnInfo named_column(std::string_view name, ColumnType type);
 ColumnInfo text_column(std::string_view name);
-/// Numbers; `unit` as in ColumnInfo.
+/// Columns of numbers; `unit` as in ColumnInfo.
 ColumnInfo real_column(std::string_view name, std::string_view unit);
 ColumnInfo integer_column(std::string_view name, std::string_view unit);
-/// NAME, NAME_ci_low and NAME_ci_high.
+/// Adds the columns NAME, NAME_ci_low and NAME_ci_high.
 void add_with_interval(std::vector<ColumnInfo>& columns, std::string_view name,
                        std::string_view unit);
 

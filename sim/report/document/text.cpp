@@ -64,7 +64,7 @@ std::string pad_right(std::string_view text, std::size_t width) {
 
 namespace {
 
-/// Where the first word of the text ends; a number and its unit are one.
+/// The position at which the first word of a text ends; a number and its unit are one word.
 std::size_t end_of_word(std::string_view text) {
   constexpr std::string_view kUnits[] = {"%",     "s",       "ms",     "µs",    "/s",
                                          "times", "minutes", "points", "hours", "±"};
@@ -90,7 +90,7 @@ std::size_t end_of_word(std::string_view text) {
 
 std::string wrapped(std::string_view text, const Wrapping& wrapping) {
   std::string result, line(wrapping.first);
-  bool is_empty = true;  // but for the indent
+  bool is_empty = true;  // the line has nothing but its indent
   while (!text.empty()) {
     const std::size_t end = end_of_word(text);
     const std::string_view word = text.substr(0, end);
@@ -108,10 +108,11 @@ std::string wrapped(std::string_view text, const Wrapping& wrapping) {
 }
 
 void prepare_standard_streams() {
-  // Each is opened for the direction that nobody needs: using it fails as it would when closed.
+  // Each descriptor is opened for the direction that nobody needs: using it fails as if it were
+  // closed.
   constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
   for (int fd = 0; fd <= 2; ++fd) {
-    // The lowest free number is taken, and those below are not free any more.
+    // `open` takes the lowest free number; those below are taken already.
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", kModes[fd]);
   }
   std::signal(SIGPIPE, SIG_IGN);
@@ -120,7 +121,7 @@ void prepare_standard_streams() {
 
 namespace {
 
-/// Columns or lines of the terminal behind a descriptor; both 0 if it is none.
+/// Columns and lines of the terminal behind a descriptor; both 0 if it is not a terminal.
 struct TerminalSize {
   std::size_t columns = 0, lines = 0;
 };
@@ -206,7 +207,7 @@ void print(std::string_view text) {
 void print_error(std::string_view text) noexcept {
   try {
     print_error_raw(scenario::printable(text));
-  } catch (...) {  // out of memory
+  } catch (...) {  // out of memory: the message is lost
   }
 }
 
@@ -227,7 +228,7 @@ std::size_t terminal_columns() {
 }
 
 std::string remaining(double share, double elapsed_s) {
-  // The first moments say nothing about the rest.
+  // The first moments of a run say nothing about the rest.
   if (share < 0.01 || elapsed_s < 1 || share >= 1) return "";
   const double left = elapsed_s * (1 - share) / share;
   if (left < 100) return fmt::format("  ~{:.0f} s left", left);

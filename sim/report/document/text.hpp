@@ -1,5 +1,5 @@
 // Output on a terminal: numbers with their units, sentences broken into lines, the standard
-// streams, which only this file writes to for people, and the line that shows progress.
+// streams, to which only this file writes for people, and the line that shows progress.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -19,19 +19,20 @@
 
 namespace retrysim::report {
 
-/// A unit for people and the number of its kind in one unit of the files.
+/// A unit for people, and by how much values of files are multiplied for it.
 struct DisplayUnit {
   double scale;
   std::string_view name;  ///< with the blank before it
 };
 
-/// The unit that suits a value of that size: times in ns to s, rates per second, else none.
+/// The unit for people that suits the size of `value`, which is in `unit`: times in ns to s, rates
+/// per second, else none.
 DisplayUnit display_unit(double value, std::string_view unit);
 
-/// Decimals that show `digits` significant digits of `value`; at most 9.
+/// The number of decimals that show `digits` significant digits of `value`; at most 9.
 int decimals_for(double value, int digits);
 
-/// Four significant digits, or as many as are asked for, without zeros at the end.
+/// A number with `digits` significant digits, without zeros at the end.
 std::string format_plain(double value, int digits = 4);
 
 /// A share as a percentage with three significant digits: "3.14 %".
@@ -46,29 +47,30 @@ std::string pad_right(std::string_view text, std::size_t width);
 /// shares, and metrics that are 0 or 1 in each replication, so that the mean is a probability.
 bool shown_as_percentage(const MetricInfo& metric);
 
-/// Columns of a terminal that is not known.
+/// Columns that are assumed if the terminal's are unknown.
 inline constexpr std::size_t kNarrowColumns = 80;
 
 /// How sentences are broken into lines: at blanks only, so that a longer word sticks out.
 struct Wrapping {
   std::size_t columns = kNarrowColumns;
-  std::string_view first = "";     ///< in front of the first line,
-  std::string_view others = "  ";  ///< and of all others
+  std::string_view first = "";     ///< in front of the first line
+  std::string_view others = "  ";  ///< in front of all other lines
 };
 
-/// The text in lines, each with its line break.
+/// The text in lines, each with its line feed.
 std::string wrapped(std::string_view text, const Wrapping& wrapping);
 
 /// Opens /dev/null for those of the descriptors 0 to 2 that the caller has closed, so that no file
-/// of ours lands there. Writing to a closed standard output still fails; output to a closed
-/// standard error is lost. Also makes writing to a broken pipe, or beyond the limit on the size of
-/// files, fail like any other writing instead of ending the process. Call it first of all.
+/// of the program gets one of these numbers. Writing to a closed standard output still fails;
+/// output to a closed standard error is lost. Also makes writing to a broken pipe, or beyond the
+/// limit on the size of files, fail like any other writing instead of ending the process. Call it
+/// first of all.
 void prepare_standard_streams();
 
-/// What messages call it.
+/// The name of standard output in messages.
 inline constexpr const char* kStandardOutput = "standard output";
 
-/// How a text stands out where there are colours. Nothing is said by a colour alone.
+/// How a text stands out on terminals with colours. No information is in the colour alone.
 enum class Emphasis {
   kNone,
   kAnswer,  ///< bold: what the reader came for
@@ -83,15 +85,15 @@ class StandardOutput : public Sink {
  public:
   enum class For { kPeople, kPrograms };
   explicit StandardOutput(For readers);
-  /// For people if `format` is "table".
+  /// Writes for people if `format` is "table".
   explicit StandardOutput(std::string_view format)
       : StandardOutput(format == "table" ? For::kPeople : For::kPrograms) {}
 
   void write(std::string_view text) override;
-  /// How what is written from here on stands out. Only on a terminal with colours: see
+  /// Sets how the text written from here on stands out. Works only on a terminal with colours: see
   /// `has_colors`.
   void emphasize(Emphasis emphasis);
-  /// Lines written so far.
+  /// Number of lines written so far.
   std::size_t lines() const { return lines_; }
   /// Whether the last `lines` lines do not all fit on the terminal; false without a terminal.
   bool is_out_of_sight(std::size_t lines) const;
@@ -109,8 +111,8 @@ class StandardOutput : public Sink {
 /// False for the ranks of an MPI job.
 bool has_colors();
 
-/// Columns that tables and sentences may take: those that COLUMNS says, or the terminal at standard
-/// output, but from 80 to 160; without either 80.
+/// The columns that tables and sentences may take, from 80 to 160: those of the variable COLUMNS,
+/// or of the terminal at standard output; without either 80.
 std::size_t output_columns();
 
 /// Writes a whole text for people to standard output. Throws OutputError.
@@ -120,10 +122,10 @@ void print(std::string_view text);
 /// error is closed, or its disk is full, the message is lost.
 void print_error(std::string_view text) noexcept;
 
-/// As `print_error`, but the text as it is: it controls the terminal on purpose.
+/// As `print_error`, without escapes: the text controls the terminal on purpose.
 void print_error_raw(std::string_view text) noexcept;
 
-/// `print` and `print_error` of a formatted text.
+/// Print a formatted text, as `print` and `print_error`.
 template <typename... Args>
 void print(fmt::format_string<Args...> format, Args&&... args) requires(sizeof...(Args) > 0) {
   print(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
@@ -137,13 +139,14 @@ void print_error(fmt::format_string<Args...> format, Args&&... args) noexcept
   }
 }
 
-/// The text of the line: "name [=====>    ]  52 %  ~12 s left", at most `columns` wide. `share` is
-/// clamped to [0, 1]; `elapsed_s` gives the estimate of the time left.
+/// The text of the line that shows progress: "name [=====>    ]  52 %  ~12 s left", at most
+/// `columns` wide. `share` is clamped to [0, 1]; `elapsed_s` gives the estimate of the time left.
 std::string progress_line(std::string_view name, double share, double elapsed_s,
                           std::size_t columns);
 
-/// One line on standard error that shows progress. Only on a terminal, so that logs and pipes stay
-/// clean; wall-clock figures appear here and nowhere else. Not for use by several threads at once.
+/// A line on standard error that shows progress. It appears only on a terminal, so that logs and
+/// pipes stay clean; wall-clock figures appear here and nowhere else. Not for use by several
+/// threads at once.
 class ProgressBar {
  public:
   /// Draws nothing unless `wanted` and standard error is a terminal.
@@ -153,9 +156,9 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   bool visible() const { return visible_; }
-  /// Redraws, at most ten times a second.
+  /// Redraws the line, at most ten times a second.
   void show(double share);
-  /// Takes the line away; call before anything else is written to the terminal.
+  /// Removes the line; to be called before anything else is written to the terminal.
   void clear();
 
  private:

@@ -34,7 +34,7 @@ constexpr std::string_view kSeal = "crc32_of_this_file";
 constexpr std::string_view kNoDigits = "00000000";
 constexpr std::size_t kDeepest = 64;
 
-/// Where the digits of the seal stand in the text of a result.json; npos if they do not.
+/// The position of the seal's digits in the text of a result.json; npos if there is no seal.
 std::size_t place_of_seal(std::string_view text) {
   const std::string head = fmt::format("\"{}\": \"", kSeal);
   const std::size_t at = text.rfind(head);
@@ -45,9 +45,9 @@ std::size_t place_of_seal(std::string_view text) {
 
 std::string digits(std::uint32_t crc) { return fmt::format("{:08x}", crc); }
 
-/// Builds a value from the events of the library's reader. The reader of its own looks through all
-/// members of an object for each new one, which takes minutes for the keys of a large scenario.
-/// Members come in the order of the text; of two with the same name, the first one is found.
+/// Builds a value from the events of the JSON library's parser. The library's own builder looks
+/// through all members of an object for each new one, which takes minutes for the keys of a large
+/// scenario. Members keep the order of the text; of two with the same name, the first one is found.
 class Builder : public nlohmann::json_sax<Json> {
  public:
   /// Members of the outermost object that are in `skip` are left out.
@@ -115,10 +115,10 @@ class Builder : public nlohmann::json_sax<Json> {
 
   std::span<const std::string_view> skip_;
   Json root_;
-  std::vector<Json*> open_;  // the containers that have begun; none of them moves while it is here
-  std::string name_;         // of the next member
+  std::vector<Json*> open_;  // the containers that are open; none of them moves while it is here
+  std::string name_;         // name of the next member
   bool skipping_ = false;    // the next value is left out
-  std::size_t skipped_ = 0;  // containers that have begun and are left out
+  std::size_t skipped_ = 0;  // open containers that are left out
   bool too_deep_ = false;
   StopCounter<> stop_;
 };
@@ -177,7 +177,7 @@ bool is_plain_name(std::string_view name) {
 std::string content_of(const fs::path& file) {
   std::error_code code;
   const fs::file_status status = fs::status(file, code);
-  // Nobody knows when a pipe ends.
+  // Only regular files are read: nobody knows when a pipe ends.
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     throw DamagedResult(file, fs::is_directory(status) ? "cannot be read" : "is not a file");
   }
@@ -203,7 +203,7 @@ void read_members(const fs::path& file, const std::function<void()>& read) {
   try {
     read();
   } catch (const Json::exception& e) {
-    std::string_view what = e.what();  // "[json.exception.type_error.302] type must be ..."
+    std::string_view what = e.what();  // such as "[json.exception.type_error.302] type must be ..."
     const std::size_t end = what.find("] ");
     if (end != std::string_view::npos) what.remove_prefix(end + 2);
     throw DamagedResult(file, fmt::format("is damaged: {}", what));
@@ -223,7 +223,7 @@ Json read_sealed(const fs::path& folder) {
     throw DamagedResult(file, "is not a result of retrysim");
   }
   if (!json.contains(kSeal)) {
-    if (!json.contains("checksums")) return json;  // of a version without
+    if (!json.contains("checksums")) return json;  // versions without a seal
     throw DamagedResult(file, fmt::format("is damaged: {} is missing", kSeal));
   }
   const std::size_t at = place_of_seal(text);
@@ -290,19 +290,19 @@ using Keys = std::vector<std::pair<std::string, std::string>>;
 constexpr std::string_view kReplications = "replications";
 constexpr std::size_t kMaxDifferences = 3;
 
-/// Keys that change a number of a result; the name has been looked at before.
+/// Whether a key changes a number of a result; the name has been looked at before.
 bool matters(std::string_view key) {
   return scenario::changes_a_run(key) &&
-         !key.ends_with(".retry.from_environment");  // its effect is in other keys
+         !key.ends_with(".retry.from_environment");  // the effect of this key is in other keys
 }
 
-/// Keys by name.
+/// Finds keys by name.
 class KeyIndex {
  public:
   explicit KeyIndex(const Keys& keys) {
     for (const auto& [name, value] : keys) index_.emplace(name, &value);
   }
-  /// Null if there is none.
+  /// The value of a key; null if there is none.
   const std::string* find(std::string_view name) const {
     const auto at = index_.find(name);
     return at == index_.end() ? nullptr : at->second;
@@ -312,7 +312,7 @@ class KeyIndex {
   std::map<std::string_view, const std::string*> index_;
 };
 
-/// Leaves those keys that `other` has with the same value.
+/// Keeps only the keys that `other` has with the same value.
 void keep_common(Keys& keys, const Keys& other) {
   const KeyIndex others(other);
   std::erase_if(keys, [&](const auto& key) {
@@ -328,8 +328,8 @@ Keys keys_in(const Json& object) {
   return keys;
 }
 
-/// The keys of a variant in result.json. A warm-up that the program found is what it was asked to
-/// find.
+/// The keys of a variant in result.json. A warm-up that the program found counts as "auto", as
+/// requested.
 Keys keys_of_variant(const Json& variant) {
   Keys keys = keys_in(variant.at("keys"));
   if (variant.contains("warmup") && variant.at("warmup").is_object()) {
@@ -348,7 +348,7 @@ std::optional<std::uint64_t> whole_number(const std::string* text) {
                                                                     : std::nullopt;
 }
 
-/// Whether a result would take the place of one with more replications.
+/// Whether a result would replace one with more replications.
 bool fewer_replications(const ResultIdentity& earlier, const ResultIdentity& now) {
   const auto before = whole_number(KeyIndex(earlier.keys).find(kReplications));
   const auto after = whole_number(KeyIndex(now.keys).find(kReplications));
@@ -394,7 +394,8 @@ class Differences {
     add(fmt::format("what was asked for (there {}; now {})", all(earlier_), all(now_)));
   }
 
-  /// `all_of_them`: a key that one side has alone is a difference, too.
+  /// Compares the keys of both sides. `all_of_them`: a key that only one side has is a difference,
+  /// too.
   void compare_keys(bool all_of_them) {
     const KeyIndex earlier(earlier_.keys), now(now_.keys);
     for (const auto& [path, value] : now_.keys) {
@@ -452,7 +453,7 @@ ResultIdentity identity_of(const std::vector<const LoadedScenario*>& variants, s
                        identity.reads.end());
   for (const fs::path& input : inputs) {
     std::error_code error;
-    if (!fs::is_regular_file(input, error)) continue;  // a pipe can be read once only
+    if (!fs::is_regular_file(input, error)) continue;  // a pipe can be read only once
     std::string ignored;
     const auto content = scenario::read_whole_file(input, ~std::uintmax_t{0}, ignored);
     if (content) {

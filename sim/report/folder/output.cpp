@@ -22,7 +22,7 @@ namespace retrysim::report {
 namespace {
 
 constexpr std::size_t kBufferSize = std::size_t{1} << 18;
-/// Texts of this size are not worth a copy.
+/// Texts from this size on are written without a copy.
 constexpr std::size_t kLargeText = std::size_t{1} << 12;
 
 bool is_regular_file(int descriptor) {
@@ -56,12 +56,12 @@ void DescriptorSink::write_all(std::string_view text) {
   }
 }
 
-// How many bytes of `text` have been written; none while nobody takes them.
+// Writes a part of `text`; returns its bytes, 0 while nobody takes them.
 std::size_t DescriptorSink::write_some(std::string_view text) {
   if (may_block_) {
     constexpr int kWaitMs = 100;
     pollfd ready{descriptor_, POLLOUT, 0};
-    // A signal ends the wait, too; writing would then block.
+    // A signal ends the wait, too; a write would then block.
     const int count = ::poll(&ready, 1, kWaitMs);
     if (count == 0 || (count < 0 && errno == EINTR)) return 0;
     text = text.substr(0, PIPE_BUF);  // a pipe that is ready takes as much without waiting
@@ -158,7 +158,7 @@ void OutputFile::write(std::string_view text) const {
 }
 
 void OutputFile::write(const std::function<void(Sink&)>& content) const {
-  check();  // much may have happened meanwhile
+  check();  // the path may have changed meanwhile
   if (is_stream()) {
     write_stream(content);
   } else {

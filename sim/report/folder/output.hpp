@@ -1,6 +1,6 @@
-// Where text goes: a string, a file descriptor, a file that is replaced as a whole; and the one
-// error of everything that writes. Only regular files are replaced, and none that the command
-// reads; pipes and terminals are written to; anything else is refused.
+// Destinations of text: a string, a file descriptor, a file that is replaced as a whole; and the
+// one error of all writers. Only regular files are replaced, and none that the command reads; pipes
+// and terminals are written to; anything else is refused.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -14,8 +14,8 @@
 
 namespace retrysim::report {
 
-/// Output could not be written, or must not be written there. The message is
-/// "cannot write PATH: REASON".
+/// Thrown if output could not be written, or must not be written there. The message is "cannot
+/// write PATH: REASON".
 class OutputError : public std::runtime_error {
  public:
   OutputError(std::filesystem::path path, std::string reason)
@@ -31,7 +31,7 @@ class OutputError : public std::runtime_error {
   std::string reason_;
 };
 
-/// The pipe that output goes to has no reader any more, as after `| head`.
+/// Thrown if the pipe that output goes to has no reader any more, as after `| head`.
 class OutputClosed : public OutputError {
  public:
   explicit OutputClosed(std::filesystem::path path)
@@ -68,16 +68,16 @@ class DescriptorSink : public Sink {
   std::size_t write_some(std::string_view text);
 
   int descriptor_;
-  bool may_block_;  // a pipe or a terminal
+  bool may_block_;  // the descriptor is a pipe or a terminal
   std::filesystem::path path_;
   std::string buffer_;
 };
 
-/// What is at `path`, if it is anything but a regular file: "is a symbolic link", "is a pipe", ...
+/// The kind of file at `path` that is not a regular file: "is a symbolic link", "is a pipe", ...
 /// Empty for a regular file, or if nothing is there.
 std::string irregular_kind(const std::filesystem::path& path);
 
-/// Whether `path` leads to one of these files or folders, under any name.
+/// Whether `path` leads to one of `files` (files or folders), under any name.
 bool is_one_of(const std::filesystem::path& path, const std::vector<std::filesystem::path>& files);
 
 /// Whether a file begins with `head`, by which the files of this program are known.
@@ -85,28 +85,28 @@ bool begins_with(const std::filesystem::path& path, std::string_view head);
 
 /// Which files an output file may replace.
 struct Replaceable {
-  /// Whether it is one that may be replaced, and otherwise why not ("it is not a page of
-  /// retrysim"); `force` replaces it nevertheless.
+  /// Whether a file may be replaced; if not, `otherwise` says why ("it is not a page of retrysim"),
+  /// and `force` replaces it nevertheless.
   std::function<bool(const std::filesystem::path&)> is_ours;
   std::string_view otherwise;
   bool force = false;
-  std::vector<std::filesystem::path> reads;  ///< never these
+  std::vector<std::filesystem::path> reads;  ///< files that are never replaced
 };
 
-/// A file that is written as a whole: a reader sees the earlier one or the new one, and what a
-/// killed writer has left beside it is removed by the next. Of a symbolic link it is the file that
-/// this leads to. Output to a pipe or a character device goes there as it is written.
+/// A file that is written as a whole: a reader sees the earlier file or the new one, and the next
+/// writer removes what a killed one has left beside it. For a symbolic link, the file that it leads
+/// to is written. Output to a pipe or a character device goes there directly.
 class OutputFile {
  public:
-  /// Throws OutputError if it must not be written.
+  /// Throws OutputError if the file must not be written.
   OutputFile(std::filesystem::path path, Replaceable replaceable);
 
   /// Whether output goes to a reader rather than into a file.
   bool is_stream() const;
 
-  /// Throws OutputError. Does not wait for a reader of a pipe.
+  /// Writes a text. Throws OutputError. Does not wait for a reader of a pipe.
   void write(std::string_view text) const;
-  /// Writes what `content` writes, piece by piece; nothing is left if it throws.
+  /// Writes what `content` writes, piece by piece; if it throws, no file is left.
   void write(const std::function<void(Sink&)>& content) const;
 
  private:

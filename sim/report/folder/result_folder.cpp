@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// More files than this are not kept open: a process may have 1024.
+/// Most files that are kept open: a process may have 1024.
 constexpr std::size_t kMaxOpenFiles = 64;
 
 [[noreturn]] void fail(const fs::path& path, int error) {
@@ -45,12 +45,12 @@ class RecordingSink : public Sink {
  public:
   RecordingSink(Sink& sink, std::string& block) : sink_(sink), block_(block) {}
   void write(std::string_view text) override {
-    // Row by row, a checksum costs twice as much.
+    // The checksum is computed by block: row by row, it costs twice as much.
     constexpr std::size_t kBlock = std::size_t{1} << 16;
     block_ += text;
     if (block_.size() >= kBlock) pass_on();
   }
-  /// Passes on what is left.
+  /// Passes on the last block.
   void finish() { pass_on(); }
   std::uint64_t bytes() const { return bytes_; }
   std::uint32_t checksum() const { return crc_; }
@@ -94,12 +94,12 @@ FileRecord StagedFiles::write(const fs::path& folder, const std::string& name, c
 
 void StagedFiles::sync() {
   // Starts to write all files, so that they have their places on disk before the first fsync
-  // commits them. What goes wrong here, fsync tells.
+  // commits them. Errors here are reported by fsync.
   for (const Written& w : written_) {
     (void)::sync_file_range(w.file.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
   }
-  // The last one first: by the time it has arrived the others have, too, as a rule, and nothing is
-  // left to commit for them.
+  // The last file is committed first: once it is on disk, the others mostly are, too, and nothing
+  // is left to commit for them.
   while (!written_.empty()) {
     Written& last = written_.back();
     if (::fsync(last.file.get()) != 0) fail(last.path, errno);
@@ -108,8 +108,8 @@ void StagedFiles::sync() {
   }
 }
 
-// The lock is flock on the folder itself: the kernel lets it go with the process, however that
-// ends. Where a file system has no such locks, nothing is locked and nothing is cleaned up.
+// The lock is flock on the folder itself: the kernel releases it with the process, however that
+// ends. On a file system without such locks, nothing is locked and nothing is cleaned up.
 
 namespace {
 
@@ -134,7 +134,7 @@ bool is_still(const fs::path& path, int fd) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/// The names that begin with `mark`, as far as the folder can be read. People have many things
+/// The names in a folder that begin with `mark`, as far as it can be read. People have many things
 /// beside a result.
 std::vector<std::string> names_in(const fs::path& folder, std::string_view mark = "") {
   std::vector<std::string> names;
@@ -146,8 +146,8 @@ std::vector<std::string> names_in(const fs::path& folder, std::string_view mark 
   return names;
 }
 
-/// Undoes a replacement in the folder that `staging` lies in, if it did not come to its end: as
-/// long as a new file has not moved there, the result is not complete. False if that failed.
+/// Undoes a replacement in the folder that `staging` lies in, if it was not completed: as long as a
+/// new file has not moved there, the result is incomplete. False if that failed.
 bool restore_earlier(const fs::path& staging) {
   if (names_in(staging / "result").empty()) return true;
   for (const std::string& name : names_in(staging / "earlier")) {
@@ -194,14 +194,15 @@ void StagingFolder::move_into(const fs::path& folder) {
 
 void StagingFolder::remove() {
   if (path_.empty() || !restore_earlier(path_)) return;
-  std::error_code ignored;  // what cannot be removed does no harm
+  std::error_code ignored;  // a file that cannot be removed does no harm
   fs::remove_all(path_, ignored);
 }
 
-/// False if somebody who cleans up took the folder for an abandoned one before it was locked.
+/// Locks the folder. False if another program took it for an abandoned one, and removed it, before
+/// that.
 bool StagingFolder::lock() {
   lock_ = open_folder(path_);
-  if (lock_ < 0) return errno != ENOENT;  // without a lock, if there is no other way
+  if (lock_ < 0) return errno != ENOENT;  // without a lock if none can be had
   lock_folder(lock_);
   if (is_still(path_, lock_)) return true;
   ::close(lock_);
@@ -215,7 +216,7 @@ void clean_up_after_killed_runs(const fs::path& parent) {
     const int fd = open_folder(staging);
     if (fd < 0) continue;
     if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && is_still(staging, fd) && restore_earlier(staging)) {
-      std::error_code ignored;  // what cannot be removed does no harm
+      std::error_code ignored;  // a file that cannot be removed does no harm
       fs::remove_all(staging, ignored);
     }
     ::close(fd);
@@ -224,21 +225,21 @@ void clean_up_after_killed_runs(const fs::path& parent) {
 
 namespace {
 
-/// Names with a greater number are no earlier results of ours.
+/// Largest number of a kept earlier result; names with a greater one are not ours.
 constexpr std::uint64_t kMaxNumber = 1'000'000'000;
 
 void rename_or_throw(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) fail(to, errno);
 }
 
-/// Makes renames and new names in a folder durable. Some file systems cannot; that is no reason to
-/// give up a result that is complete.
+/// Makes renames and new names in a folder durable. Some file systems cannot; a complete result is
+/// not given up for that.
 void sync_folder(const fs::path& folder) {
   const Descriptor d(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (d.get() >= 0) ::fsync(d.get());
 }
 
-/// Names of the files of an earlier result; as far as they can be known.
+/// Names of the files of an earlier result, as far as its result.json tells.
 std::vector<std::string> files_of(const nlohmann::ordered_json& json) {
   std::vector<std::string> names;
   const auto files = json.find("files");
@@ -250,9 +251,9 @@ std::vector<std::string> files_of(const nlohmann::ordered_json& json) {
   return names;
 }
 
-/// The result.json of a folder, damaged or not; nothing if it is none of ours.
+/// The result.json of a folder, damaged or not; empty if it is not of this program.
 std::optional<nlohmann::ordered_json> read_earlier_result(const fs::path& folder) {
-  // Most of the file, and nothing of it says what it is a result of.
+  // These members are most of the file, and do not say what it is a result of.
   constexpr std::array<std::string_view, 2> kSkip = {"summary", "phases"};
   try {
     auto json = read_json(folder / kResultJson, kSkip);
@@ -279,7 +280,7 @@ bool is_stuck(const fs::path& folder, const fs::path& parent) {
          (above.st_mode & S_ISVTX) != 0 && user != 0 && own.st_uid != user && above.st_uid != user;
 }
 
-/// Whether this process works in `folder` or below it, as the shell does that has started it.
+/// Whether this process works in `folder` or below it, and so may the shell that has started it.
 bool is_current(const fs::path& folder) {
   std::error_code error;
   const fs::path here = fs::current_path(error);
@@ -287,11 +288,11 @@ bool is_current(const fs::path& folder) {
                        folder.end();
 }
 
-/// Whether renameat2 said that the system cannot exchange two folders.
+/// Whether an error of renameat2 means that the system cannot exchange two folders.
 bool cannot_exchange(int error) { return error == EINVAL || error == ENOSYS || error == ENOTSUP; }
 
-/// One more than the highest number behind `stem` in the names of a folder: who sorts by number
-/// sorts by age.
+/// One more than the highest number behind `stem` in the names of a folder, so that the order of
+/// numbers is that of age.
 std::uint64_t next_number(const fs::path& folder, std::string_view stem) {
   std::uint64_t highest = 0;
   for (const std::string& name : names_in(folder, stem)) {
@@ -305,7 +306,7 @@ std::uint64_t next_number(const fs::path& folder, std::string_view stem) {
   return highest + 1;
 }
 
-/// Whether a folder holds anything but what a crashed run may have left, or the store of others.
+/// Whether a folder holds anything but remains of a crashed run, or a store.
 bool holds_something(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -325,13 +326,14 @@ ResultFolder::ResultFolder(const fs::path& target, ResultIdentity identity, bool
       force_(force),
       kept_(std::move(kept)) {
   if (!target_.has_filename()) target_ = target_.parent_path();
-  // As the system reads it: what ".." means depends on symbolic links in front of it.
+  // The path is resolved as the system does: the meaning of ".." depends on symbolic links before
+  // it.
   std::error_code error;
   real_ = fs::weakly_canonical(fs::absolute(target), error);
   if (error) real_ = fs::absolute(target_);
   if (!real_.has_filename()) real_ = real_.parent_path();
   const FolderLock lock(parent());
-  // A result that is half replaced gets its own files back before it is looked at.
+  // A half replaced result gets its own files back before it is examined.
   clean_up_after_killed_runs(real_);
   clean_up_after_killed_runs(parent());
   check_target();
@@ -349,7 +351,7 @@ ResultFolder::~ResultFolder() {
   if (committed_) return;
   try {
     staging_.remove();
-  } catch (const std::exception&) {  // a destructor has nobody to tell
+  } catch (const std::exception&) {  // a destructor cannot report an error
   }
   for (const fs::path& made : created_parents_) ::rmdir(made.c_str());
 }
@@ -391,7 +393,7 @@ void ResultFolder::check_target() {
   }
 }
 
-/// Whatever has the name of a result file must be one that can be replaced.
+/// Throws OutputError if something with the name of a result file cannot be replaced.
 void ResultFolder::check_kinds() const {
   for (const std::string& name : names_in(real_)) {
     if (!is_ours(name)) continue;
@@ -405,13 +407,13 @@ bool ResultFolder::is_ours(const std::string& name) const {
          std::find(earlier_files_.begin(), earlier_files_.end(), name) != earlier_files_.end();
 }
 
-/// What the command reads must not go. A file that an earlier result of the same question has
-/// written, and nobody has changed since, comes back as it is.
+/// Throws OutputError if files that the command reads would be replaced. A file that an earlier
+/// result of the same question has written, unchanged since, is allowed: it comes back as it is.
 void ResultFolder::check_reads(const nlohmann::ordered_json* earlier, bool same_question) {
   std::vector<FileRecord> records;
   try {
     if (earlier != nullptr && same_question) records = file_records(*earlier, real_ / kResultJson);
-  } catch (const DamagedResult&) {  // then nothing is known to be as it was
+  } catch (const DamagedResult&) {  // then no file is known to be unchanged
   }
   const auto is_intact = [&](const std::string& name) {
     const auto record = std::find_if(records.begin(), records.end(),
@@ -434,7 +436,8 @@ void ResultFolder::check_read(std::string_view name) const {
   throw OutputError(target_ / name, "the command reads this file; use another folder");
 }
 
-/// The first differences of an earlier result from the new one; empty if that may take its place.
+/// The first differences of an earlier result from the new one; empty if the new one may replace
+/// it.
 std::string ResultFolder::difference_from(const nlohmann::ordered_json& json) const {
   std::string scenario;
   const auto name = json.find("scenario");
@@ -444,7 +447,7 @@ std::string ResultFolder::difference_from(const nlohmann::ordered_json& json) co
   }
   try {
     return difference(identity_of(json, real_ / kResultJson), identity_);
-  } catch (const DamagedResult&) {  // which asks to be replaced
+  } catch (const DamagedResult&) {  // a damaged result is replaced only with --force
     return kept_ ? "its damaged result.json" : "";
   }
 }
@@ -473,7 +476,7 @@ void ResultFolder::make_staging() {
     }
     for (auto it = missing.rbegin(); it != missing.rend(); ++it) {
       if (::mkdir(it->c_str(), 0777) != 0 && errno != EEXIST) fail(*it, errno);
-      created_parents_.insert(created_parents_.begin(), *it);  // innermost first
+      created_parents_.insert(created_parents_.begin(), *it);  // innermost folder first
     }
   }
   try {
@@ -519,7 +522,7 @@ void ResultFolder::commit() {
   staged_.sync();
   sync_folder(staging_.result());
   const FolderLock lock(parent());
-  check_target();  // somebody else may have been there meanwhile
+  check_target();  // another program may have been there meanwhile
   if (!existed_) {
     rename_or_throw(staging_.result(), real_);
   } else if (!difference_.empty()) {
@@ -538,7 +541,7 @@ std::vector<std::string> ResultFolder::outdated_files() const {
   for (const FileRecord& file : files_) names.push_back(file.name);
   names.insert(names.end(), earlier_files_.begin(), earlier_files_.end());
   if (!earlier_files_.empty()) {
-    // What somebody else has put under these names is not ours.
+    // Irregular files that somebody has put under these names stay.
     for (const std::string& name : names_in(real_)) {
       if (scenario::is_made_from_result(name) && irregular_kind(real_ / name).empty()) {
         names.push_back(name);
@@ -550,7 +553,7 @@ std::vector<std::string> ResultFolder::outdated_files() const {
   return names;
 }
 
-/// Whether the folder holds anything that does not go with the earlier result, such as a folder.
+/// Whether the folder holds anything that does not belong to the earlier result, such as a folder.
 bool ResultFolder::holds_others(const std::vector<std::string>& ours) const {
   std::error_code error;
   for (fs::directory_iterator it(real_, error), end; !error && it != end; it.increment(error)) {
@@ -562,13 +565,14 @@ bool ResultFolder::holds_others(const std::vector<std::string>& ours) const {
   return false;
 }
 
-/// The new folder gets the permissions of the earlier one, its files none that theirs had not.
+/// Gives the new folder the permissions of the earlier one, and its files none that the earlier
+/// files did not have.
 void ResultFolder::take_permissions() const {
   struct stat before {};
   if (::stat(real_.c_str(), &before) == 0) {
     (void)::chmod(staging_.result().c_str(), before.st_mode & 07777);
   }
-  // So do its files: what only their owner may read stays so.
+  // Files keep their permissions, too: those that only their owner may read stay so.
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(staging_.result(), error)) {
     struct stat fresh {};
@@ -581,7 +585,7 @@ void ResultFolder::take_permissions() const {
   }
 }
 
-/// First the new result lies beside the earlier one under the name that is for that, and then they
+/// Keeps the earlier result under another name. First the new result gets that name, and then both
 /// change places: nothing is lost whenever the process dies.
 void ResultFolder::keep_earlier() {
   take_permissions();
@@ -603,14 +607,14 @@ void ResultFolder::keep_earlier() {
       fail(target_, second);
     }
   }
-  // As the user calls the folder, unless that is a symbolic link to it.
+  // The kept folder is named as the user names the result, unless that is a symbolic link.
   fs::path shown = target_;
   shown += kept.native().substr(real_.native().size());
   std::error_code error;
   kept_(fs::equivalent(shown, kept, error) ? shown : kept, difference_);
 }
 
-/// False if the folder has to stay where it is.
+/// Exchanges the old and the new folder; false if the old one has to stay where it is.
 bool ResultFolder::exchange(const std::vector<std::string>& ours) const {
   if (in_place_ || holds_others(ours)) return false;
   take_permissions();
@@ -622,8 +626,8 @@ bool ResultFolder::exchange(const std::vector<std::string>& ours) const {
   return false;
 }
 
-/// While files move, there is no result.json: whoever looks finds no result rather than parts of
-/// two.
+/// Replaces the files one by one. Meanwhile there is no result.json: a reader finds no result
+/// rather than parts of two.
 void ResultFolder::replace_files(const std::vector<std::string>& ours) {
   try {
     if (!in_place_) staging_.move_into(real_);
@@ -632,7 +636,7 @@ void ResultFolder::replace_files(const std::vector<std::string>& ours) {
   }
   const fs::path old = staging_.earlier();
   if (::mkdir(old.c_str(), 0777) != 0) fail(target_, errno);
-  std::vector<std::pair<fs::path, fs::path>> done;  // renames made, to be undone on failure
+  std::vector<std::pair<fs::path, fs::path>> done;  // renames done, to be undone after an error
   const auto move = [&](const fs::path& from, const fs::path& to) {
     rename_or_throw(from, to);
     done.emplace_back(from, to);
@@ -646,7 +650,7 @@ void ResultFolder::replace_files(const std::vector<std::string>& ours) {
     };
     put_away(std::string(kResultJson));
     for (const std::string& name : ours) put_away(name);
-    // As they were written: result.json last.
+    // Files move in the order in which they were written: result.json last.
     for (const FileRecord& file : files_) {
       move(staging_.result() / file.name, real_ / file.name);
     }

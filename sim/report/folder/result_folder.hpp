@@ -36,11 +36,11 @@ class Descriptor {
 class StagedFiles {
  public:
   /// Makes the file `name` in `folder`, where there must not be one; `content` fills it. Messages
-  /// call it `path`. Size and checksum are those of what was written. The system has the file when
-  /// this returns, but a power cut may still take it. Throws OutputError.
+  /// call it `path`. Returns size and checksum of the written bytes. The system has the file when
+  /// this returns, but a power cut may still destroy it. Throws OutputError.
   FileRecord write(const std::filesystem::path& folder, const std::string& name,
                    const std::filesystem::path& path, const std::function<void(Sink&)>& content);
-  /// Returns when everything that was written is on disk. Throws OutputError.
+  /// Waits until everything that was written is on disk. Throws OutputError.
   void sync();
 
  private:
@@ -49,11 +49,11 @@ class StagedFiles {
     std::filesystem::path path;
   };
   std::vector<Written> written_;
-  std::string block_;  // of the file that is being written; kept for its memory
+  std::string block_;  // block of the file that is being written; kept for its memory
 };
 
-/// A lock on a folder while the object lives; waits for it. Where the file system has no such
-/// locks, or the folder cannot be opened, nothing is locked.
+/// Holds a lock on a folder as long as the object lives; waits for the lock. On a file system
+/// without locks, or if the folder cannot be opened, nothing is locked.
 class FolderLock {
  public:
   explicit FolderLock(const std::filesystem::path& folder);
@@ -66,14 +66,14 @@ class FolderLock {
 };
 
 /// A new folder beside the place of the result, or in it if the files there are to be replaced one
-/// by one; locked as long as its owner lives, so that others can tell it from one that was left
-/// behind. Not removed by the destructor.
+/// by one; locked as long as its owner lives, so that other programs can tell it from one that was
+/// left behind. The destructor does not remove it.
 ///
-/// A folder that holds `result`, the folder of the new files, and `earlier`, the files that have
-/// been taken away from around the staging folder to be replaced.
+/// It contains `result`, the folder of the new files, and `earlier`, files that have been moved
+/// away from around the staging folder to be replaced.
 class StagingFolder {
  public:
-  /// How the names of staging folders begin.
+  /// Prefix of the names of staging folders.
   static constexpr std::string_view kMark = scenario::kStagingMark;
 
   StagingFolder() = default;
@@ -83,13 +83,13 @@ class StagingFolder {
 
   /// Makes the folder in `parent`. Throws std::system_error.
   void make(const std::filesystem::path& parent);
-  /// Moves it into `folder`, on the same file system. Throws std::system_error.
+  /// Moves the staging folder into `folder`, on the same file system. Throws std::system_error.
   void move_into(const std::filesystem::path& folder);
   std::filesystem::path result() const { return path_ / "result"; }
   std::filesystem::path earlier() const { return path_ / "earlier"; }
 
-  /// Removes the folder with what is in it, after a replacement that did not come to its end has
-  /// been undone; leaves it where that cannot be done.
+  /// Removes the folder with its contents, after undoing a replacement that was not completed;
+  /// leaves it if that is impossible.
   void remove();
 
  private:
@@ -99,13 +99,14 @@ class StagingFolder {
   int lock_ = -1;
 };
 
-/// Removes the staging folders in `parent` whose owners are gone: killed, or the machine stopped.
-/// One that was killed while it replaced an earlier result first gives back what it had moved.
-/// Folders of running programs, and those that cannot be removed, stay. Call it with a FolderLock.
+/// Removes the staging folders in `parent` whose owners are gone: killed, or stopped with the
+/// machine. If one was killed while it replaced an earlier result, the moved files are first put
+/// back. Folders of running programs, and folders that cannot be removed, stay. To be called with a
+/// FolderLock.
 void clean_up_after_killed_runs(const std::filesystem::path& parent);
 
-/// Told that an earlier result in the place of a new one, which it differs from in `difference`, is
-/// now the folder `kept`.
+/// Called when an earlier result in the place of a new one has been kept as the folder `kept`;
+/// `difference` says how they differ.
 using EarlierKept =
     std::function<void(const std::filesystem::path& kept, const std::string& difference)>;
 
@@ -146,10 +147,10 @@ class ResultFolder {
   void write(const std::string& name, const std::function<void(Sink&)>& content);
   /// Adds a copy of an input file under its own file name.
   void copy(const std::filesystem::path& source);
-  /// What has been written to a file, or so many bytes of its beginning.
+  /// The content of a written file, or its first `most_bytes` bytes.
   std::string content(const std::string& name, std::size_t most_bytes) const;
-  /// Makes the result visible once all its files are on disk. Throws OutputError and restores what
-  /// was there if it cannot.
+  /// Makes the result visible once all its files are on disk. If that fails, restores the earlier
+  /// state and throws OutputError.
   void commit();
 
   const std::filesystem::path& path() const { return target_; }
@@ -174,8 +175,8 @@ class ResultFolder {
   std::vector<std::string> outdated_files() const;
   std::filesystem::path parent() const;
 
-  std::filesystem::path target_;  // as the user calls it
-  std::filesystem::path real_;    // the same without symbolic links
+  std::filesystem::path target_;  // the path as given by the user
+  std::filesystem::path real_;    // the path without symbolic links
   ResultIdentity identity_;
   bool force_;
   EarlierKept kept_;
@@ -184,9 +185,9 @@ class ResultFolder {
   StagingFolder staging_;
   StagedFiles staged_;
   std::vector<std::filesystem::path> created_parents_;
-  std::vector<FileRecord> files_;           // of the new result, as written
-  std::vector<std::string> earlier_files_;  // that an earlier result says it has
-  std::string difference_;                  // from an earlier result that is to be kept
+  std::vector<FileRecord> files_;           // files of the new result, as written
+  std::vector<std::string> earlier_files_;  // files that an earlier result says it has
+  std::string difference_;                  // difference from an earlier result that is to be kept
   bool committed_ = false;
 };
 

@@ -40,13 +40,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kMaxExact = 9e15;  // whole numbers up to here are exact
+constexpr double kMaxExact = 9e15;  // whole numbers up to this are exact
 
 double rounded(double value, int digits) {
   const std::string text = fmt::format("{:.{}g}", value, digits);
   double result = 0;
   std::from_chars(text.data(), text.data() + text.size(), result);
-  return result + 0.0;  // no negative zero
+  return result + 0.0;  // avoids a negative zero
 }
 
 std::string without_markup(std::string text) {
@@ -94,12 +94,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-/// Fewer would be no picture any more.
+/// Fewest bins left after joining: fewer would be no picture any more.
 constexpr std::size_t kMaxJoined = 32;
 constexpr int kDigitsOfMeans = 4, kDigitsOfHalves = 2;
 
-/// Means of `joined` neighbours each, those that exist; half an interval is at most the mean of
-/// the halves.
+/// Means over `joined` neighbours each, without missing values. For halves of intervals this is an
+/// upper bound: half an interval is at most the mean of the halves.
 std::vector<double> join(const std::vector<double>& values, std::size_t joined) {
   if (joined == 1) return values;
   std::vector<double> result;
@@ -132,7 +132,7 @@ void append_numbers(std::string& out, std::span<const double> values, int digits
 
 bool is_zero_or_none(double value) { return std::isnan(value) || value == 0; }
 
-/// Nothing if the quantity never exists.
+/// A quantity as JSON; empty if it never exists.
 std::string quantity_json(const PageSeries& series, std::size_t joined) {
   const std::vector<double>& means = series.means;
   const auto is_none = [](double value) { return std::isnan(value); };
@@ -154,12 +154,12 @@ std::string quantity_json(const PageSeries& series, std::size_t joined) {
   return out + ']';
 }
 
-/// Mean, low and high end of a quantity in a row.
+/// The columns for mean, low and high end of a quantity.
 struct PageColumns {
   const Column *mean, *low, *high;
 };
 
-/// The columns behind the width of the bins.
+/// The columns behind the column with the width of the bins.
 std::vector<PageColumns> page_columns_of(const ResultTable& table) {
   std::vector<PageColumns> columns;
   const Column* const all = table.columns().data();
@@ -176,7 +176,7 @@ void add(PageSeries& series, const ResultTable& table, const PageColumns& column
   const auto mean = table.number(*columns.mean, row);
   const auto low = table.number(*columns.low, row), high = table.number(*columns.high, row);
   series.means.push_back(mean.value_or(kNone));
-  // An end that the range of the quantity cuts off says nothing about the width.
+  // An end that is cut off by the quantity's range says nothing about the width of the interval.
   const bool whole = mean && low && high;
   series.halves.push_back(whole ? std::max(*high - *mean, *mean - *low) : kNone);
 }
@@ -285,10 +285,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kScenarioToml = "scenario.toml";
 
-/// A whole result, from wherever it comes.
+/// A whole result, from a folder or from a document.
 struct WholeResult {
-  fs::path folder;   ///< for messages
-  std::string name;  ///< as a page calls it
+  fs::path folder;   ///< folder's name in messages
+  std::string name;  ///< name on the page
   Json json;
   std::vector<std::string> names;
   std::string toml;
@@ -297,7 +297,7 @@ struct WholeResult {
   bool has(std::string_view file) const {
     return std::find(names.begin(), names.end(), file) != names.end();
   }
-  /// A table that the result has. Each is read once.
+  /// A table that the result has. Each table is read once.
   const ResultTable& table(std::string_view file) const {
     const auto known = tables_.find(file);
     if (known != tables_.end()) return known->second;
@@ -309,7 +309,7 @@ struct WholeResult {
   mutable std::map<std::string, ResultTable, std::less<>> tables_ = {};
 };
 
-/// A result folder whose files are as they were written.
+/// Reads a result folder whose files are as they were written. Throws DamagedResult.
 WholeResult checked_result(const fs::path& folder) {
   WholeResult result;
   result.folder = folder;
@@ -336,7 +336,7 @@ Json cell_json(const ResultTable& table, const Column& column, std::size_t row, 
   return value ? compact(*value, digits) : Json();
 }
 
-/// What the page says of a metric.
+/// The page's facts about a metric.
 Json metric_json(const std::string& name, const std::string& unit) {
   Json json;
   const MetricInfo* metric = find_metric(name);
@@ -351,7 +351,7 @@ Json metric_json(const std::string& name, const std::string& unit) {
   return json;
 }
 
-/// Names in the order in which they came first.
+/// Names in the order in which they were first added.
 class NameList {
  public:
   /// The place of `name`, which is appended if it is new.
@@ -372,14 +372,15 @@ std::string title_of(const Json& result) {
   return result.value("title", result.at("scenario").get<std::string>());
 }
 
-/// "7 faults", "3 surges" or, where there are both, "10 faults and surges".
+/// A number of disturbances in words: "7 faults", "3 surges" or, if there are both, "10 faults and
+/// surges".
 std::string counted_disturbances(std::size_t count, const std::set<std::string>& kinds) {
   return kinds.size() == 1 ? counted(count, *kinds.begin())
                            : fmt::format("{} faults and surges", count);
 }
 
-/// The disturbances as they are drawn over time: those of the same time and effect are one, with
-/// the places where they are. In a legend each of a few has its name, many have their number.
+/// The disturbances as they are drawn over time: disturbances of the same time and effect are one,
+/// with all their places. In a legend a few have their names, many only their number.
 Json windows_of(const Json& disturbances) {
   struct Window {
     std::string kind, what;
@@ -459,7 +460,8 @@ class Metadata {
     out_["metrics"] = std::move(metrics_);
   }
 
-  /// For a result with figures over time: `end` is where the last of them are above zero.
+  /// Sets the end of action of a result with figures over time: `end` is the time at which the last
+  /// of them are above zero.
   void set_end_of_action(double end) {
     for (const Json& picture : out_["pictures"]) {
       if (picture.at("name") != "overview" || picture.at("panels").empty()) continue;
@@ -473,9 +475,9 @@ class Metadata {
   const std::vector<std::string>& variants() const { return names_.all(); }
 
  private:
-  /// The pictures of the whole result with the figures that are not over time, what the page says
-  /// first, and what keys are called. If an older program wrote the result, pictures are concluded
-  /// now.
+  /// Adds the pictures of the whole result with the figures that are not over time, the first
+  /// sentences of the page, and the words for keys. If an older program wrote the result, pictures
+  /// are concluded now.
   void add_pictures() {
     const PictureTables tables = [&](std::string_view name) {
       return result_.has(name) ? &result_.table(name) : nullptr;
@@ -497,7 +499,7 @@ class Metadata {
     }
   }
 
-  /// The variants of a run or a comparison, from result.json.
+  /// Adds the variants of a run or a comparison, from result.json.
   void add_variants() {
     out_["variants"] = Json::array();
     if (result_.json.contains("variants")) {
@@ -514,9 +516,9 @@ class Metadata {
     out_["graph"] = graph_of(result_.json);
   }
 
-  /// What `graph_json` (report/graph.hpp) has put among the members of `json`, null where an older
-  /// program wrote the result; and the disturbances as they are drawn. The runs of a load that goes
-  /// up and down have none.
+  /// The members of `json` that `graph_json` (report/graph.hpp) has put there, null if an older
+  /// program wrote the result; and the disturbances as they are drawn. Runs of a load that goes up
+  /// and down have none.
   Json graph_of(const Json& json) const {
     Json graph = Json::object();
     for (const char* name :
@@ -528,8 +530,8 @@ class Metadata {
     return graph;
   }
 
-  /// The graph of a variant, or of a point of a sweep: that of the scenario that is varied where
-  /// the sweep has very many points.
+  /// The graph of a variant, or of a point of a sweep; if the sweep has very many points, that of
+  /// the varied scenario.
   const Json& graph_at(std::size_t place) const {
     if (out_.contains("sweep") && out_["sweep"].contains("graphs")) {
       const Json& graphs = out_["sweep"]["graphs"];
@@ -561,7 +563,7 @@ class Metadata {
     out_["failing"] = std::move(failing);
   }
 
-  /// One object for each phase of a client group in a variant, with its metrics.
+  /// Adds an object for each phase of a client group in a variant, with its metrics.
   void add_phases() {
     const ResultTable& table = result_.table("phases.csv");
     const std::array named = {&table["variant"], &table["client"], &table["phase"], &table["kind"],
@@ -595,7 +597,7 @@ class Metadata {
     if (!metrics_.contains(name)) metrics_[name] = metric_json(name, unit);
   }
 
-  /// What result.json has for one command only.
+  /// Adds the members that result.json has for one command only.
   void add_sections() {
     const Json& json = result_.json;
     for (const char* name :
@@ -625,10 +627,11 @@ class Metadata {
     }
   }
 
-  /// The verdicts on the points of a sweep, as result.json has those of a run.
+  /// Adds the verdicts on the points of a sweep, in the form in which result.json has those of a
+  /// run.
   void add_verdicts() {
     const ResultTable& table = result_.table(kVerdicts);
-    const Column* const fate = table.find("fate");  // results of 0.2 have none
+    const Column* const fate = table.find("fate");  // results of version 0.2 have none
     Json& rows = out_["verdicts"] = Json::array();
     for (std::size_t row = 0; row < table.rows(); ++row) {
       Json& verdict = rows.emplace_back();
@@ -640,10 +643,11 @@ class Metadata {
     add_answers(rows);
   }
 
-  /// The verdicts as they are said, where the result has them only one by one: those of sweeps, and
-  /// of 0.2.
+  /// Adds the answers grouped from single verdicts, for results that have only these: sweeps, and
+  /// results of version 0.2.
   void add_answers(const Json& verdicts) {
-    std::vector<std::pair<std::string, std::vector<Statement>>> by_variant;  // in their order
+    // Statements by variant, in order.
+    std::vector<std::pair<std::string, std::vector<Statement>>> by_variant;
     for (const Json& row : verdicts) {
       const auto text = [&](const char* name) { return row.at(name).get<std::string>(); };
       if (by_variant.empty() || by_variant.back().first != text("variant")) {
@@ -660,8 +664,8 @@ class Metadata {
     out_["answers"] = std::move(answers);
   }
 
-  /// What is said first of each variant or point, in one sentence, and which services are named as
-  /// the cause. Results of 0.2 and before name only one that is the only cause.
+  /// Adds the headline of each variant or point, one sentence, and the services that are named as
+  /// the cause. Results of version 0.2 and before name only a single cause.
   void add_headlines() {
     if (!out_.contains("answers")) return;
     std::map<std::string, std::vector<const Json*>> by_variant;
@@ -685,7 +689,7 @@ class Metadata {
     }
   }
 
-  /// The client groups that send requests of their own; without such a group that has results, all.
+  /// The client groups that send requests of their own; if none of these has results, all groups.
   std::vector<std::string> told_apart(std::size_t place) const {
     std::set<std::string> own;
     for (const Json& client : graph_at(place).at("clients")) own.insert(client.at("name"));
@@ -698,13 +702,14 @@ class Metadata {
     return told.empty() ? groups : told;
   }
 
-  /// The notes of a comparison are about all variants; those of single ones that it lacks name
-  /// them.
+  /// Adds the notes of a comparison, which are about all variants, and those notes of single
+  /// variants that it lacks, with the variants' names.
   void add_notes_of_comparison() {
     if (!result_.json.contains("comparison")) return;
     const Json& variants = out_.at("variants");
     Json notes = result_.json.at("comparison").value("notes", Json::array());
-    std::vector<std::pair<std::string, std::vector<std::string>>> of_scenario;  // and the variants
+    // A note, and its variants.
+    std::vector<std::pair<std::string, std::vector<std::string>>> of_scenario;
     for (const Json& variant : variants) {
       const std::string name = variant.at("variant");
       for (const std::string note : variant.value("notes", Json::array())) {
@@ -730,8 +735,8 @@ class Metadata {
     }
   }
 
-  /// Phases are called as the disturbances are, of which there may be many at once; and whether
-  /// success fell by more than a tenth.
+  /// Names phases after their disturbances, of which there may be many at once, and marks phases in
+  /// which success fell by more than a tenth.
   void name_phases() {
     if (!out_.contains("phases")) return;
     constexpr std::size_t kMaxNames = 2;
@@ -740,7 +745,7 @@ class Metadata {
       return success.front().is_number() ? std::optional(success.front().get<double>())
                                          : std::nullopt;
     };
-    std::map<std::pair<std::size_t, std::size_t>, double> usual;  // by variant and group
+    std::map<std::pair<std::size_t, std::size_t>, double> usual;  // success by variant and group
     for (Json& phase : out_["phases"]) {
       const std::size_t v = phase.at("v"), c = phase.at("c");
       const std::string kind = phase.at("kind"), phase_name = phase.at("phase");
@@ -782,10 +787,9 @@ class Metadata {
     return points;
   }
 
-  /// The grid: what each slider goes through, and which point is where.
-  /// A grid has hardly more points than points.csv has rows: only shards, and a sweep that was
-  /// broken off, have fewer. What is far larger than its file is no grid that a sweep has written,
-  /// and would take the memory of all its names.
+  /// Throws DamagedResult if the grid has far more points than points.csv has rows. Only shards,
+  /// and a sweep that was broken off, have fewer rows than points. A far larger grid is none that a
+  /// sweep has written, and would take the memory of all its names.
   void check_grid(const std::vector<Variation>& variations) const {
     constexpr double kSmall = 100'000, kMost = 10e6, kMaxShards = 1000;
     double points = 1;
@@ -809,8 +813,8 @@ class Metadata {
     return fmt::format("{}", fmt::join(words, ", "));
   }
 
-  /// The keys of a slider in words; with the names in them where two sliders would be called the
-  /// same.
+  /// The label of a slider: its keys in words, with the names in them if two sliders would have the
+  /// same label.
   static std::string slider_label(const Variation& own, const std::vector<Variation>& all) {
     const std::string words = words_of(own.paths);
     const auto same = std::count_if(all.begin(), all.end(), [&](const Variation& other) {
@@ -819,13 +823,13 @@ class Metadata {
     if (same < 2) return words;
     std::vector<std::string> names;
     for (const std::string& path : own.paths) {
-      const std::size_t dot = path.find('.') + 1;  // 0 without one
+      const std::size_t dot = path.find('.') + 1;  // 0 if there is no dot
       names.push_back(path.substr(dot, path.find('.', dot) - dot));
     }
     return fmt::format("{} ({})", words, fmt::join(names, ", "));
   }
 
-  /// What the choices of a slider are called: of tables only what differs.
+  /// The labels of a slider's choices: for tables only the members that differ.
   static std::vector<std::string> choice_labels(const Variation& variation) {
     std::vector<std::string> labels(variation.choices.size());
     for (std::size_t path = 0; path < variation.paths.size(); ++path) {
@@ -891,7 +895,7 @@ class Metadata {
     add_notes_of_sweep(with_two_modes);
   }
 
-  /// Points with results that need care, or without any.
+  /// Adds notes on points whose results need care, or that have none.
   void add_notes_of_sweep(std::size_t with_two_modes) {
     const Json& sweep = out_["sweep"];
     const std::string of = "of " + counted(sweep.value("at", Json::array()).size(), "point");
@@ -910,7 +914,7 @@ class Metadata {
     out_["sweep"]["notes"] = std::move(notes);
   }
 
-  /// Where less than this share of the usual successes is left, the drawing of a graph says so.
+  /// Share of the usual successes below which the drawing of a graph says that a service fails.
   static constexpr double kFails = 0.9;
 
   const WholeResult& result_;
@@ -936,8 +940,8 @@ PageResult page_result(const WholeResult& result, std::size_t most_bytes) {
   return page;
 }
 
-/// What is locked while a result is read: a run that replaces it waits until all its files have
-/// been.
+/// The folder that is locked while a result is read: a run that replaces the result waits until all
+/// files have been read.
 fs::path locked_for(const fs::path& folder) {
   std::error_code error;
   const fs::path real = fs::canonical(folder, error);
@@ -979,9 +983,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the series of all results together may take.
+/// Most bytes of the series of all results together.
 constexpr std::size_t kMaxSeriesBytes = 4'000'000;
-/// What the series of a result that is no sweep may take.
+/// Most bytes of the series of a result that is no sweep.
 constexpr std::size_t kMaxBytesOfRun = 1'800'000;
 
 std::string escaped(std::string_view text) {
@@ -1009,7 +1013,7 @@ std::string escaped(std::string_view text) {
 
 unsigned digit(char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); }
 
-/// The Base64 text of the SHA-256 that is written in hexadecimal digits, as policies name it.
+/// A SHA-256 in Base64, as policies name it, from its hexadecimal digits.
 std::string base64_of_sha256(std::string_view hexadecimal) {
   constexpr std::string_view kAlphabet =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -1026,9 +1030,9 @@ std::string base64_of_sha256(std::string_view hexadecimal) {
   return out + "=";
 }
 
-/// Nothing comes from anywhere: only the style and the script of this page are in force, and the
-/// worker that runs the engine, which is a part of the script. Images are those that the script
-/// itself makes of drawings, to save them.
+/// The content security policy of a page. Nothing is loaded: only the style and the script of the
+/// page are allowed, and the worker that runs the engine, which is a part of the script. Images are
+/// those that the script itself makes of drawings, to save them.
 std::string policy(const PageParts& parts, bool live) {
   return fmt::format(
       "default-src 'none'; script-src 'sha256-{}'{}; style-src 'sha256-{}'; img-src data:; {}"
@@ -1041,7 +1045,7 @@ std::string data_element(std::string_view id, std::string_view json) {
   return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, json);
 }
 
-/// The page of these results. `more` are further elements, of a page that has the engine.
+/// The page of `results`. `more`: further elements, for a page that has the engine.
 std::string page_of(std::span<const PageResult> results, std::string_view more = {}) {
   const bool live = !more.empty();
   const PageParts& parts = page_parts(live);
@@ -1117,7 +1121,7 @@ std::string live_page(const fs::path& folder, std::string_view engine) {
     throw DamagedResult(folder, "is not a result of `retrysim run`, which --live needs");
   }
   const std::vector<PageResult> results{page_result(result, kMaxBytesOfRun)};
-  // The scenario of a result has its changes in it, and the description of the unchanged file.
+  // The result's scenario contains the changes, but the description of the unchanged file.
   Json scenario = {{"name", result.json.at("scenario")},
                    {"path", kScenarioToml},
                    {"toml", result.toml},

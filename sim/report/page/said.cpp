@@ -32,16 +32,16 @@ Json said(std::string_view severity, std::string text, std::string_view who = ""
   return sentence;
 }
 
-// One sentence about several: the same fates are told once.
+// One sentence about several groups or variants: equal fates are told once.
 
-/// What became of somebody.
+/// The fate of a client group or variant.
 struct Fate {
   std::string name, severity;
   std::string sentence;  ///< the whole verdict
-  std::string words;     ///< its heart
+  std::string words;     ///< the main words of the verdict
 };
 
-/// What a sentence says before its reasons.
+/// The part of a sentence before its reasons.
 std::string heart_of(std::string_view sentence) {
   std::size_t end = sentence.size();
   for (const std::string_view reason : {": ", "; ", " (", ", with "}) {
@@ -109,7 +109,7 @@ struct SameFate {
   std::vector<std::string> names;
   std::vector<Figured> told;
 
-  /// "back 5.6 s to 88 s after the fault".
+  /// The fates in words: "back 5.6 s to 88 s after the fault".
   std::string text() const {
     std::string text = told.front().words.front();
     for (std::size_t i = 0; i < told.front().figures.size(); ++i) {
@@ -124,7 +124,7 @@ struct SameFate {
     return text;
   }
 
-  /// "web, batch"; of more than a few "web, batch, cron, 12 more".
+  /// The names: "web, batch"; of more than a few "web, batch, cron, 12 more".
   std::string who() const {
     constexpr std::size_t kMax = 4;
     if (names.size() <= kMax) return fmt::format("{}", fmt::join(names, ", "));
@@ -134,7 +134,7 @@ struct SameFate {
   }
 };
 
-/// The worst fate first. Of a single one its whole sentence.
+/// The headline of several fates, the worst first; for a single fate its whole sentence.
 Json headline_of_fates(const std::vector<Fate>& fates) {
   if (fates.size() == 1) return said(fates.front().severity, fates.front().sentence);
   std::vector<SameFate> all;
@@ -161,7 +161,7 @@ Json headline_of_fates(const std::vector<Fate>& fates) {
   return headline;
 }
 
-/// What the text of a comparison says of each difference.
+/// The sentences of a comparison on each difference.
 std::vector<std::string> sentences_of(const Json& comparison) {
   std::vector<std::string> texts;
   for (const Json& one : comparison.value("sentences", Json::array())) {
@@ -171,7 +171,8 @@ std::vector<std::string> sentences_of(const Json& comparison) {
   return texts;
 }
 
-/// The fates of the variants where they differ, else the difference that matters most.
+/// The first sentences on a comparison: the fates of the variants if they differ, else the most
+/// important difference.
 Json of_comparison(const Json& result) {
   std::set<std::string> own;  // groups that send requests of their own
   const Json variants = result.value("variants", Json::array());
@@ -182,7 +183,7 @@ Json of_comparison(const Json& result) {
   }
   std::set<std::pair<std::string, std::string>> told, fates;
   std::set<std::string> clients;
-  std::vector<std::pair<std::string, Fate>> rows;  // by client
+  std::vector<std::pair<std::string, Fate>> rows;  // variants and fates, by client
   for (const Json& verdict : result.value("verdicts", Json::array())) {
     const std::string variant = verdict.at("variant"), client = verdict.at("client");
     if (!told.insert({variant, client}).second || !own.contains(client)) continue;
@@ -209,13 +210,13 @@ Json of_comparison(const Json& result) {
       return text.find("success rate by") != text.npos;
     });
     const std::string& text = main == texts.end() ? texts.front() : *main;
-    const std::size_t end = text.find("). ");  // of its first sentence
+    const std::size_t end = text.find("). ");  // end of its first sentence
     headline = said("info", end == text.npos ? text : text.substr(0, end + 1));
   }
   return {{"headline", std::move(headline)}, {"sentences", std::move(sentences)}};
 }
 
-/// The first of the sentences is the answer; the others explain it.
+/// The first sentences of a result: the first one is the answer, the others explain it.
 Json first_of(std::string_view severity, const Json& sentences) {
   Json all = Json::array();
   for (const Json& text : sentences) {
@@ -236,7 +237,7 @@ Json of_tip(const Json& result) {
   return all;
 }
 
-/// A sentence for each line of the curve, which begins with its name.
+/// The first sentences on a curve: one for each line, which begins with the line's name.
 Json of_curve(const Json& curve) {
   const std::string severity = curve.at("found") > 0 ? "info" : "good";
   Json all = Json::array();
@@ -280,7 +281,7 @@ std::string_view severity_of(std::string_view phase) {
   return phase == "safe" ? "good" : phase == "vulnerable" ? "info" : "bad";
 }
 
-/// How many points of the map are in each phase.
+/// The first sentences on a map: how many points are in each phase.
 Json of_map(const PictureTables& tables) {
   const PictureRows points(tables("map.csv"));
   const std::string all = counted(points.size(), "point");
@@ -304,7 +305,7 @@ Json of_map(const PictureTables& tables) {
           {"sentences", std::move(sentences)}};
 }
 
-/// A phase is the answer; warnings limit it.
+/// The first sentences on a prediction: a phase is the answer; warnings limit it.
 Json of_prediction(const Json& prediction) {
   Json all = Json::array();
   for (const Json& figure : prediction.at("figures")) {
@@ -329,7 +330,8 @@ Json of_prediction(const Json& prediction) {
   return all;
 }
 
-/// Whether the fit is any good; where that could not be tested, what the log says first.
+/// The headline of a fit: whether it is any good; if that could not be tested, the first sentence
+/// on the log.
 Json headline_of_fit(const Json& result) {
   if (!result.contains("backtest")) return said("info", result.at("sentences").at(0));
   const Json& test = result.at("backtest");
@@ -383,7 +385,7 @@ Json said_of(const Json& result, const PictureTables& tables) {
 
 Json headline_of_run(std::span<const Json* const> verdicts, std::span<const std::string> told,
                      const Json& answer) {
-  // In a graph, the line that names the cause, if there is one for all.
+  // In a graph, the answer is the line that names the cause, if there is one for all.
   std::vector<const Json*> of_all;
   std::copy_if(verdicts.begin(), verdicts.end(), std::back_inserter(of_all),
                [](const Json* verdict) { return verdict->at("client") == "all"; });

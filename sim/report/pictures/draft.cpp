@@ -92,7 +92,7 @@ std::string picture_seconds(double value, int significant) {
 
 std::string picture_quantity(double value, std::string_view unit, bool is_share, int significant) {
   constexpr double kNearlyAll = 0.9995;
-  if (is_share && value < 1 && value > kNearlyAll) {  // what is not all is not shown as all
+  if (is_share && value < 1 && value > kNearlyAll) {  // a share below all is not shown as all
     return fmt::format("{:.3f} %", std::floor(value * 1e5) / 1e3);
   }
   if (is_share) return picture_digits(100 * value, significant) + " %";
@@ -197,7 +197,7 @@ TextOfTick text_of(const AxisOf& what) {
   return [](double x) { return picture_digits(x); };
 }
 
-/// Powers of ten, with 2 and 5 in between where they are few.
+/// Ticks at powers of ten, with 2 and 5 times these if they are few.
 std::vector<double> log_ticks(double low, double high) {
   std::vector<double> ticks;
   constexpr double kWide = 1000;
@@ -266,7 +266,7 @@ bool is_geometric(std::span<const double> v) {
 
 PictureJson swept_axis(const AxisOf& what, const std::vector<double>& values) {
   constexpr std::size_t kMaxTicks = 12;
-  constexpr double kBetween = 0.02, kCharacter = 0.02, kPadding = 0.04;  // shares of the axis
+  constexpr double kBetween = 0.02, kCharacter = 0.02, kPadding = 0.04;  // as shares of the axis
   const TextOfTick text = [](double x) { return picture_digits(x, 5); };
   const bool log = is_geometric(values);
   const auto place = [&](double x) { return log ? std::log(x) : x; };
@@ -344,7 +344,7 @@ PictureJson picture_json(const PictureJson& result, std::string name, std::strin
 
 namespace {
 
-/// The parts of a text at `separator`, outside of brackets and quotes.
+/// The parts of a text between separators outside of brackets and quotes.
 std::vector<std::string> parts_at(std::string_view text, char separator) {
   std::vector<std::string> parts(1);
   int depth = 0;
@@ -368,14 +368,15 @@ std::vector<std::string> parts_at(std::string_view text, char separator) {
 
 using Members = std::vector<std::pair<std::string, std::string>>;
 
-/// A text before and behind its first equals sign; the first is empty without one.
+/// The parts of a text before and behind its first equals sign; the first is empty if there is
+/// none.
 std::pair<std::string, std::string> split_edit(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == text.npos || equals + 1 == text.size()) return {"", text};
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-/// The members of an inline table; nothing of any other value.
+/// The members of an inline table; empty for any other value.
 std::optional<Members> table_members(std::string_view text) {
   text = scenario::trimmed(text);
   if (text.size() < 2 || text.front() != '{' || text.back() != '}') return std::nullopt;
@@ -392,7 +393,7 @@ std::optional<Members> table_members(std::string_view text) {
   return members;
 }
 
-/// "lognormal, cv 2": the kind of a distribution by its name alone.
+/// A table in words, "lognormal, cv 2": the kind of a distribution by its name alone.
 std::string words_of(const Members& members) {
   std::vector<std::string> words;
   for (const auto& [name, value] : members) {
@@ -401,7 +402,7 @@ std::string words_of(const Members& members) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// Equal ones get numbers.
+/// Makes labels different: equal ones get numbers.
 void make_different(std::vector<std::string>& labels) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const auto here = labels.begin() + static_cast<std::ptrdiff_t>(i);
@@ -472,7 +473,7 @@ VariantLabels variant_labels(const std::vector<std::string>& names) {
   }
   std::vector<std::string> labels(names.size());
   for (std::size_t k = 0; k < keys.size(); ++k) {
-    std::vector<std::string> values;  // each once: equal ones keep one label
+    std::vector<std::string> values;  // values, each once: equal ones keep one label
     for (const Members& own : edits) {
       if (std::find(values.begin(), values.end(), own[k].second) == values.end()) {
         values.push_back(own[k].second);

@@ -1,5 +1,5 @@
-// What pictures of all kinds are made of: rows of tables, numbers as texts, ticks, axes, looks and
-// the names of what is varied.
+// Parts of pictures of all kinds: rows of tables, numbers as texts, ticks, axes, looks and the
+// names of varied keys.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -22,36 +22,36 @@ using PictureJson = nlohmann::ordered_json;
 
 // --- Tables --------------------------------------------------------------------------------------
 
-/// The rows of a table, or none; cells of columns that it does not have are empty.
+/// The rows of a table, or no rows without a table; cells of missing columns are empty.
 class PictureRows {
  public:
   explicit PictureRows(const ResultTable* table = nullptr) : table_(table) {}
 
   std::size_t size() const { return table_ == nullptr ? 0 : table_->rows(); }
   bool has(std::string_view column) const { return find(column) != nullptr; }
-  /// Null if there is none.
+  /// The column of that name; null if there is none.
   const Column* find(std::string_view column) const {
     return table_ == nullptr ? nullptr : table_->find(column);
   }
   std::string text(std::size_t row, std::string_view column) const;
   std::optional<double> number(std::size_t row, std::string_view column) const;
-  /// The values of a column in the order in which they come first.
+  /// The different values of a column, in the order of their first rows.
   std::vector<std::string> values(std::string_view column) const;
-  /// Whether the row has these values: of a list any of them.
+  /// Whether the row has the values in `where`, by column; of a list of values, any.
   bool fits(std::size_t row, const PictureJson& where) const;
 
  private:
   const ResultTable* table_;
 };
 
-/// A result, as pictures are concluded from it.
+/// A result, from which pictures are concluded.
 class PictureResult {
  public:
   PictureResult(const PictureJson& members, const PictureTables& tables)
       : json(members), tables_(tables) {}
 
   const PictureJson& json;
-  /// Empty if there is none.
+  /// The table in that file; empty if there is none.
   const PictureRows& table(const std::string& name) const;
 
  private:
@@ -61,59 +61,60 @@ class PictureResult {
 
 // --- Numbers as texts ----------------------------------------------------------------------------
 
-/// Three significant digits or as many as are asked for, thousands apart; without an exponent from
-/// 0.0001 to 1e9.
+/// A number with `significant` digits and thousands apart; without an exponent from 0.0001 to 1e9.
 std::string picture_digits(double value, int significant = 3);
-/// In the unit of time that suits it.
+/// A time in the unit that suits it.
 std::string picture_seconds(double value, int significant = 3);
-/// With its unit; a share in percent.
+/// A number with its unit; a share in percent.
 std::string picture_quantity(double value, std::string_view unit, bool is_share = false,
                              int significant = 3);
-/// "91.8 to 96 %": the unit once, if both ends have the same.
+/// A range in words, "91.8 to 96 %": the unit once, if both ends have the same.
 std::string picture_range(double low, double high, std::string_view unit, bool is_share = false);
-/// "20 replications".
+/// A number of things: "20 replications".
 std::string counted(std::size_t count, std::string_view one);
-/// The name of a unit along an axis: "per second". Empty where a number says it all.
+/// The name of a unit along an axis: "per second". Empty if numbers need no unit.
 std::string unit_words(std::string_view unit, bool is_share = false);
-/// A metric's label as a title: "Mean latency", but "p99 latency".
+/// A metric's label as a title, "Mean latency", but "p99 latency".
 std::string as_title(std::string label);
-/// The number that a text is, with or without a unit of time.
+/// The number that a text is, with or without a unit of time; empty if it is none.
 std::optional<double> number_in(std::string_view text);
 
 // --- Axes ----------------------------------------------------------------------------------------
 
-/// What a value axis shows.
+/// The quantity on a value axis.
 struct AxisOf {
   std::string label, unit = "1";
   bool is_share = false;
 };
 
-/// Linear from `low` to `high`, with about `count` ticks.
+/// A linear axis from `low` to `high`, with about `count` ticks.
 PictureJson linear_axis(const AxisOf& what, double low, double high, std::size_t count = 5);
-/// Logarithmic from `low` to `high`, both above 0.
+/// A logarithmic axis from `low` to `high`, both above 0.
 PictureJson log_axis(const AxisOf& what, double low, double high);
-/// From 0 to a little above `top`; a share to 100 %. Above `knee`, if that is not 0, logarithmic
-/// where a herd would flatten all the rest.
+/// A vertical axis from 0 to a little above `top`; for a share to 100 %. If `knee` is not 0, the
+/// axis is logarithmic above it where a herd would flatten everything else.
 PictureJson upright_axis(const AxisOf& what, double top, double knee = 0);
-/// The time of a run.
+/// An axis for the time of a run.
 PictureJson time_axis(double low, double high);
-/// A place for each name, [key, text]: a series has the key in the column of this axis.
+/// An axis with a place for each name, [key, text]; a series has the key in the column of this
+/// axis.
 PictureJson names_axis(std::string label, const std::vector<std::string>& keys,
                        const std::vector<std::string>& texts);
-/// At the values that were gone through, if these are few; logarithmic where their steps grow.
+/// An axis for swept values, with ticks at these if they are few; logarithmic if their steps grow.
 PictureJson swept_axis(const AxisOf& what, const std::vector<double>& values);
 /// Whether steps grow, as those of a log-spaced range do.
 bool is_geometric(std::span<const double> values);
 
 // --- Looks ---------------------------------------------------------------------------------------
 
-/// Colour and dashes of the line number i of a picture. Colours are named as in looks.json.
+/// The colour and dashes of line number `i` of a picture. Colours are named as in looks.json.
 PictureJson look_of(std::size_t i);
 inline PictureJson limit_dash() { return {5, 4}; }
 
-/// A series: its name, its look, and where its figures are.
+/// A series: its name, its look, and the place of its figures.
 PictureJson series_json(std::string name, const PictureJson& look, PictureJson from);
-/// `from` of a table: columns along both axes, and of the ends of intervals.
+/// The place of figures in a table: the columns along both axes, and those of the ends of
+/// intervals.
 PictureJson from_table(std::string_view file, PictureJson where, PictureJson x, PictureJson y,
                        std::string_view low = "", std::string_view high = "");
 
@@ -127,9 +128,10 @@ PictureJson picture_json(const PictureJson& result, std::string name, std::strin
 inline constexpr std::size_t kMaxLabel = 32;  ///< characters
 
 std::string clipped(std::string text, std::size_t most = kMaxLabel);
-/// A label for each of the values of a key, all different. Of tables only what tells them apart.
+/// A label for each of the values of a key, all different. Tables are labelled only by what tells
+/// them apart.
 std::vector<std::string> value_labels(const std::vector<std::string>& values);
-/// Labels for the names of variants, without the keys that all of them name, and these keys.
+/// Labels for the names of variants, without the keys that all names contain, and these keys.
 struct VariantLabels {
   std::vector<std::string> labels, keys;
 };
@@ -138,7 +140,8 @@ VariantLabels variant_labels(const std::vector<std::string>& names);
 // --- Pictures by kind of result ------------------------------------------------------------------
 
 void add_run_pictures(PictureJson& pictures, const PictureResult& result);
-/// The template of the pictures of every point of a sweep, from the first one: with `variant` null.
+/// Adds the template for the pictures of every point of a sweep, made from the first point, with
+/// `variant` null.
 void add_point_pictures(PictureJson& pictures, const PictureResult& result,
                         const PictureJson& graph, const std::string& point);
 void add_comparison_picture(PictureJson& pictures, const PictureResult& result);

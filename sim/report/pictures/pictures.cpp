@@ -18,7 +18,7 @@ struct KeyWords {
   std::string_view key, words, unit;
 };
 
-/// What the keys that are varied most are called.
+/// Words for the keys that are varied most.
 constexpr std::array<KeyWords, 25> kKeyWords = {{
     {"client.*.arrivals.total_rate", "offered load", "requests/s"},
     {"client.*.arrivals.rate", "offered load of each client", "requests/s"},
@@ -47,7 +47,7 @@ constexpr std::array<KeyWords, 25> kKeyWords = {{
     {"service.*.concurrency.limit", "concurrency limit", ""},
 }};
 
-/// The path with a star for each name in it.
+/// A path with a star in place of each name.
 std::string pattern_of(std::string_view path) {
   constexpr std::array<std::string_view, 4> kNamed = {"client", "fault", "service", "surge"};
   std::string pattern;
@@ -79,7 +79,7 @@ std::string key_words(std::string_view path, std::string_view unit) {
 
 namespace {
 
-/// The name in a path such as "service.NAME.servers"; empty if there is only one of its kind.
+/// The name in a path such as "service.NAME.servers"; empty if nothing else of its kind exists.
 std::string_view whose(const Scenario& scenario, std::string_view path) {
   const std::size_t dot = std::min(path.find('.'), path.size());
   const std::string_view kind = path.substr(0, dot);
@@ -153,15 +153,15 @@ PictureJson pictures_of(const PictureJson& json, const PictureTables& tables) {
 
 namespace {
 
-/// The numbers that a series or the cells of a panel has in a table.
+/// Finds the numbers of a series, or of the cells of a panel, in a table.
 class Points {
  public:
   Points(const PictureJson& panel, const PictureResult& result) : panel_(panel), result_(result) {}
 
-  /// `names` are those of the points of a sweep.
+  /// The points of a series; `names` gets the names of points of a sweep.
   PictureJson of(const PictureJson& from, PictureJson& names) const {
     const PictureRows& table = result_.table(from.at("file"));
-    std::map<std::string, std::size_t> by;  // the row of another table for each of ours
+    std::map<std::string, std::size_t> by;  // for each name, its row in the other table
     const PictureRows* other = nullptr;
     if (from.contains("by")) {
       other = &result_.table(from["by"].at("file"));
@@ -213,8 +213,8 @@ class Points {
   }
 
  private:
-  /// A constant, a column of numbers, the place of a name, or the first of several columns without
-  /// the others.
+  /// The value of a row along an axis: a constant, a number from a column, the place of a name, or
+  /// the first existing one of several columns.
   PictureJson value(const PictureRows& table, std::size_t row, const PictureJson& column,
                     const char* axis) const {
     if (column.is_number()) return column;

@@ -1,7 +1,7 @@
-// The pictures of a result, concluded once: which there are, what they and their lines are called,
-// in which colours and order, which stretches of time are shaded, what stands along the axes. Both
-// those that draw, scripts/plot.py and the page, draw only this. The figures stay in the tables of
-// the result: a series names its file, columns and filters.
+// The pictures of a result, concluded once: which pictures exist, the names, colours and order of
+// their lines, the shaded stretches of time, and the axes. Both programs that draw, scripts/plot.py
+// and the page, draw only this. The figures stay in the tables of the result: a series names its
+// file, columns and filters.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -25,18 +25,18 @@ using PictureTables = std::function<const ResultTable*(std::string_view name)>;
 
 /// Whether pictures are concluded from the table in this file.
 bool is_for_pictures(std::string_view file);
-/// Nothing is drawn of a table with as many cells as this or more. Tables over time in a sweep are
-/// drawn for the first point only, for which so many cells at the front are enough.
+/// Tables with `kMaxCells` cells or more are not drawn. Tables over time in a sweep are drawn for
+/// the first point only, for which `kCellsOfFirstPoint` cells at the front are enough.
 constexpr std::size_t kMaxCells = 1'000'000, kCellsOfFirstPoint = 250'000;
 bool is_over_time(std::string_view file);
 
 /// The member `pictures` of a result.json with the other members of `result`, as an array
-/// (sim/report/README.md has its terms); empty where there is nothing to draw. Throws DamagedResult
-/// if a table is damaged, and an exception of nlohmann::json if `result` lacks a member.
+/// (sim/report/README.md has its terms); empty if there is nothing to draw. Throws DamagedResult if
+/// a table is damaged, and an exception of nlohmann::json if `result` lacks a member.
 nlohmann::ordered_json pictures_of(const nlohmann::ordered_json& result,
                                    const PictureTables& tables);
 
-/// The phases of maps and predictions, from good to bad, and what each means.
+/// The phases of maps and predictions, from good to bad, and their meanings.
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kPhaseWords = {
     {{"safe", "comes back after any disturbance"},
      {"vulnerable", "would not recover from a large enough disturbance"},
@@ -44,14 +44,14 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kP
      {"overloaded", "short of capacity without any disturbance, but most requests succeed"},
      {"dead", "down without any disturbance"}}};
 
-/// What a key is called on an axis or beside a slider, with its unit if the numbers there need one:
-/// "offered load, requests/s". A key that has no words is called what it is.
+/// The words for a key on an axis or beside a slider, with its unit if the numbers there need one:
+/// "offered load, requests/s". A key without words is named by its path.
 std::string key_words(std::string_view path, std::string_view unit = "");
-/// The same in a sentence: "the number of servers", and of which service or client if there are
-/// several.
+/// The words for a key in a sentence: "the number of servers", with the service or client if there
+/// are several.
 std::string said_key(const Scenario& scenario, const std::string& path);
 
-/// Appends to each series of the pictures that is not over time `points`: the rows of its table as
+/// Appends `points` to each series of the pictures that is not over time: the rows of its table as
 /// [x, y, low, high], the places of names as numbers.
 void add_points(nlohmann::ordered_json& pictures, const PictureTables& tables);
 

@@ -1,4 +1,4 @@
-// What happened over time, of a run or of the variants of a comparison.
+// Pictures over time, of a run or of the variants of a comparison.
 //
 // SPDX-License-Identifier: MIT
 #include "kernel/stop.hpp"
@@ -28,12 +28,12 @@ const std::string& services_file() {
   static const std::string name = "mean_service.csv";
   return name;
 }
-constexpr std::size_t kMaxAtFirst = 6;    ///< of variants that are shown from the start
-constexpr std::size_t kMaxVariants = 24;  ///< more are left out
-constexpr std::size_t kMaxAtGlance = 9;   ///< groups; of more the sum
+constexpr std::size_t kMaxAtFirst = 6;    ///< variants shown from the start
+constexpr std::size_t kMaxVariants = 24;  ///< most variants; more are left out
+constexpr std::size_t kMaxAtGlance = 9;   ///< most groups; of more the sum is drawn
 constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
 
-/// The bins of one quantity; not a number where it does not exist.
+/// The bins of one quantity; missing values are NaN.
 struct Bins {
   double width = 0;
   std::vector<double> means, halves;
@@ -57,7 +57,7 @@ struct Entry {
   Json look;
 };
 
-/// The means over time of a result, and what is drawn of them.
+/// The means over time of a result, and the lines that are drawn of them.
 class Series {
  public:
   explicit Series(const PictureResult& result) : result_(result) {
@@ -96,7 +96,7 @@ class Series {
     const PictureRows& table = result_.table(file);
     const Column *const variants = table.find("variant"), *const bearers = table.find(bearer);
     if (variants == nullptr || bearers == nullptr) return;
-    std::vector<std::size_t>* rows = nullptr;  // of the last name
+    std::vector<std::size_t>* rows = nullptr;  // rows of the last name
     std::array<std::string, 3> last;
     for (std::size_t row = 0; row < table.size(); ++row) {
       if (row % 1024 == 0) stop_point();
@@ -111,7 +111,8 @@ class Series {
   std::map<std::array<std::string, 3>, std::vector<std::size_t>> rows_;
 };
 
-/// The largest value in a stretch of time. A wide interval may leave the picture; the line may not.
+/// The largest value of lines in a stretch of time. A wide interval may leave the picture; a line
+/// may not.
 double top_of(const std::vector<Line>& lines, double from = 0,
               double to = std::numeric_limits<double>::infinity()) {
   constexpr double kMaxOfInterval = 1.5;
@@ -147,7 +148,8 @@ double least_above_zero(const std::vector<Line>& lines) {
   return std::isfinite(low) ? low : 0;
 }
 
-/// Where a line runs for long upon an earlier one, both are seen: that shows in the gaps.
+/// Dashes a line that coincides with an earlier one for long, so that the earlier one shows in the
+/// gaps.
 void dash_coinciding(std::vector<Line>& lines, double top) {
   static const std::array<Json, 3> kCoinciding = {Json{9, 6}, Json{4, 5}, Json{2, 4}};
   constexpr double kNear = 0.012, kLong = 0.15;
@@ -169,9 +171,9 @@ void dash_coinciding(std::vector<Line>& lines, double top) {
   }
 }
 
-/// The steps that bins have. At a moment in `own`, where a fault or a profile changes the capacity,
-/// the bin around it would blur the step: on either side of it stands what the next whole bin there
-/// has. A step without a whole bin changes what was before as `own` does.
+/// The steps of a quantity from its bins. At a moment in `own`, where a fault or a profile changes
+/// the capacity, the bin around it would blur the step: either side gets the value of the next
+/// whole bin there. A step without a whole bin changes the value before it as `own` does.
 Json steps_of_bins(const Bins& bins, Json own) {
   Json steps = Json::array();
   if (own.empty() && !bins.means.empty()) own = Json::array({{0, bins.means.front()}});
@@ -207,8 +209,9 @@ struct Draft {
 
 class RunPictures {
  public:
-  /// All variants together, or one alone. A template is that of every point of a sweep: with all
-  /// panels, of which those that are empty at every point are left out by who fills it in.
+  /// Makes the pictures of several variants together, or of one. With `is_template`, makes the
+  /// template for every point of a sweep, with all panels; those that stay empty at every point are
+  /// left out when it is filled in.
   RunPictures(const PictureResult& result, const Series& series, const PictureJson& of_variants,
               std::vector<std::size_t> variants, bool is_template = false)
       : result_(result),
@@ -295,7 +298,7 @@ class RunPictures {
 
   // --- Load ------------------------------------------------------------------------------------
 
-  /// What limits a service, as a line; nothing if nothing does.
+  /// The capacity of a service as a line; empty if nothing limits the service.
   std::optional<Line> capacity(const Json& of_variant, const std::string& service) const {
     const std::string name = of_variant.at("variant");
     std::optional<Bins> bins = series_.of(services_file(), name, service, "capacity");
@@ -415,7 +418,7 @@ class RunPictures {
         of_entries("success_rate"))
         .is_share = true;
     const auto exist = [](const Line& line) {
-      constexpr std::ptrdiff_t kFew = 4;  // nothing to draw a line through
+      constexpr std::ptrdiff_t kFew = 4;  // too few to draw a line through
       return std::count_if(line.bins.means.begin(), line.bins.means.end(),
                            [](double m) { return !std::isnan(m); }) > kFew;
     };
@@ -469,7 +472,7 @@ class RunPictures {
     return found;
   }
 
-  /// Where attempts can wait: not at a service where every one finds a server.
+  /// Adds panels of queues, without services at which every attempt finds a server.
   void add_queues(std::vector<Draft>& found) const {
     const bool several = services_.size() > 1;
     Draft together{"queue", several ? "Queues" : "Queue", "attempts", "services", {}};
@@ -501,8 +504,8 @@ class RunPictures {
     if (!compared_) found.push_back(std::move(together));
   }
 
-  /// Panels of loads share a scale if their tops are near each other: among services of very
-  /// different loads each can be read.
+  /// The top of a panel of loads. Panels share a scale if their tops are near each other; otherwise
+  /// each has its own, so that very different loads can be read.
   static double shared_top(const std::vector<Draft>& drafts, double own) {
     constexpr double kMaxApart = 2;
     std::vector<double> tops;
@@ -577,7 +580,7 @@ class RunPictures {
     return own;
   }
 
-  /// What became of a group; empty if nothing was concluded.
+  /// The fate of a group; empty if none was concluded.
   std::string fate(const std::string& variant, const std::string& client) const {
     for (const Json& row : result_.json.value("verdicts", Json::array())) {
       if (row.at("variant") == variant && row.at("client") == client) {
@@ -624,8 +627,8 @@ class RunPictures {
     return picture;
   }
 
-  /// The capacity of the services that clients call, if they have one and the same and the lines
-  /// come near it.
+  /// Adds the capacity of the services that clients call as a line, if all have the same and the
+  /// lines come near it.
   void add_common_limit(std::vector<Line>& lines, double& top, double from, double to) const {
     constexpr double kNear = 1.6;
     std::set<std::string> called, different;
@@ -659,7 +662,7 @@ class RunPictures {
     return std::nullopt;
   }
 
-  /// The stretch of time around what happened; all of it where that is most.
+  /// The stretch of time around the disturbance; the whole time if the stretch is most of it.
   std::pair<double, double> around_disturbance(const std::vector<Entry>& who) const {
     constexpr double kBefore = 0.3, kAfter = 0.6, kMaxOfAll = 0.75;
     double first = std::numeric_limits<double>::infinity(), last = 0, down = 0;
@@ -757,8 +760,8 @@ class RunPictures {
     return panel;
   }
 
-  /// What became of the attempts: of a single group by their number, of several by group or
-  /// variant; as shares, with their number above.
+  /// A panel on the fates of attempts, as shares with their number above: for a single group by
+  /// attempt number, for several by group or variant.
   Json attempts_panel() const {
     constexpr std::size_t kMaxAttempts = 12;
     static constexpr std::array<std::array<const char*, 3>, 4> kOutcomes = {
@@ -841,8 +844,8 @@ class RunPictures {
 
   // --- Shaded times, and words -----------------------------------------------------------------
 
-  /// Faults and surges; those of the same times are one. In a legend a few have their times, many
-  /// their number.
+  /// The shaded times of faults and surges; those of the same times are one. In a legend a few have
+  /// their times, many only their number.
   Json spans(double end) const {
     struct Window {
       double from, to;
@@ -901,9 +904,9 @@ class RunPictures {
     return all;
   }
 
-  /// What the summary leaves out.
+  /// The times that the summary leaves out.
   std::vector<Json> outside() const {
-    constexpr double kThin = 0.01;  // of the whole: cannot be seen
+    constexpr double kThin = 0.01;  // share of the whole time below which a part cannot be seen
     const double start = first_.value("window_start_s", 0.0);
     const double end = first_.value("window_end_s", end_);
     std::vector<Json> parts;
@@ -920,7 +923,7 @@ class RunPictures {
     return parts;
   }
 
-  /// Median windows of the storms that at least half of the replications have, with their words.
+  /// The median windows, with words, of the storms that at least half of the replications have.
   std::vector<std::tuple<double, double, std::string>> storms() const {
     const PictureRows& table = result_.table("storms.csv");
     const double end = first_.value("window_end_s", end_);
@@ -970,7 +973,7 @@ class RunPictures {
     return texts;
   }
 
-  /// A herd may be over long before the run is.
+  /// The time, s, after which nothing happens: a herd may be over long before the run is.
   double end_of_action() const {
     double end = 0;
     for (std::size_t i = 0; i < variants_.size(); ++i) {
@@ -997,7 +1000,7 @@ class RunPictures {
     return replications_ > 1 ? "lines: means; bands: 95 % intervals of the mean"
                              : "one replication: no intervals";
   }
-  /// The variant, where it is not all of the result.
+  /// The variant's name; empty if it is the whole result.
   std::string own_name() const {
     const std::string name = first_.at("variant");
     return compared_ || name == "base" ? "" : name;
@@ -1025,7 +1028,7 @@ void add_run_pictures(PictureJson& pictures, const PictureResult& result) {
   for (std::size_t i = 0; i < count; ++i) all.push_back(i);
   RunPictures(result, series, variants, all).add_to(pictures);
   if (count < 2) return;
-  // Each variant alone, for those who ask for it.
+  // Each variant alone gets pictures, too, for readers who ask for it.
   for (const std::size_t v : all) {
     Json own = Json::array();
     RunPictures(result, series, variants, {v}).add_to(own);
@@ -1048,7 +1051,7 @@ void add_point_pictures(PictureJson& pictures, const PictureResult& result,
   Json own = Json::array();
   RunPictures(result, series, variants, {0}, true).add_to(own);
   for (Json& picture : own) {
-    if (picture["name"] == "latency") continue;  // sweeps have no such tables
+    if (picture["name"] == "latency") continue;  // sweeps have no tables of latency
     picture["title"] = result.json.value("title", std::string());
     picture["variant"] = nullptr;
     pictures.push_back(std::move(picture));
@@ -1057,7 +1060,7 @@ void add_point_pictures(PictureJson& pictures, const PictureResult& result,
 
 namespace {
 
-constexpr std::size_t kMaxDrawnVariants = 24;  // variants in the picture of a comparison
+constexpr std::size_t kMaxDrawnVariants = 24;  // most variants in the picture of a comparison
 
 std::string difference_text(double value, double scale) {
   constexpr double kRounding = 1e-9, kWhole = 100;
@@ -1065,7 +1068,7 @@ std::string difference_text(double value, double scale) {
   return std::fabs(value) >= kWhole ? fmt::format("{:+.0f}", value) : fmt::format("{:+.3g}", value);
 }
 
-/// Points that lie on each other have their names in one label.
+/// Joins the labels of points that lie on each other.
 void join_labels(Json& all, double width, double height) {
   constexpr double kNearAcross = 0.02, kNearUp = 0.04;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -1132,7 +1135,7 @@ void add_comparison_picture(PictureJson& pictures, const PictureResult& result) 
       const auto difference = table.number(row, "difference");
       differs = differs || (difference && *difference != 0);
       any_interval = any_interval || table.number(row, "relative_ci_low");
-      // In percent only if every difference has a value in percent: a bar must not vanish.
+      // Differences are in percent only if every one has a value in percent: a bar must not vanish.
       if (difference && !table.number(row, "relative_difference")) relative = false;
     }
     if (!differs) continue;
@@ -1149,7 +1152,7 @@ void add_comparison_picture(PictureJson& pictures, const PictureResult& result) 
         scale = std::max(scale, std::fabs(x));
       }
     }
-    std::size_t longest = 0;  // of the numbers beside the bars
+    std::size_t longest = 0;  // length of the longest number beside a bar
     for (const std::size_t row : rows) {
       const double x = factor * table.number(row, value).value_or(0);
       longest = std::max(longest, difference_text(x, scale).size());
@@ -1164,7 +1167,7 @@ void add_comparison_picture(PictureJson& pictures, const PictureResult& result) 
                                low - (low < 0 ? room : 0.05 * room),
                                high + (high > 0 ? room : 0.05 * room), 3),
                    names_axis(fmt::format("{}", fmt::join(said.keys, ", ")), others, labels));
-    panel["quiet"] = true;  // its names stand along the axis
+    panel["quiet"] = true;  // the names of the series stand along the axis
     panel["marks"] = {{{"at", 0}, {"colour", "ink"}}};
     for (const std::size_t row : rows) {
       const auto difference = table.number(row, value);
@@ -1183,7 +1186,7 @@ void add_comparison_picture(PictureJson& pictures, const PictureResult& result) 
     }
     picture["panels"].push_back(std::move(panel));
   }
-  // Success against work.
+  // A panel shows success against work.
   std::vector<std::optional<std::array<double, 6>>> points(names.size());
   for (const Json& row : info.value("summary", Json::array())) {
     const auto at = place.find(row.at("variant").get<std::string>());
@@ -1224,7 +1227,7 @@ void add_comparison_picture(PictureJson& pictures, const PictureResult& result) 
     panel["series"].push_back(std::move(one));
   }
   if (!panel["series"].empty()) {
-    constexpr double kMaxShare = 1.03;  // the mark at 100 % is whole
+    constexpr double kMaxShare = 1.03;  // the mark at 100 % is drawn whole
     const double pad = 0.18 * (right > left ? right - left : 1);
     const double tall = 0.2 * (high > low ? high - low : 0.1);
     const double bottom = std::max(0.0, low - tall), top = std::min(kMaxShare, high + tall);

@@ -1,4 +1,4 @@
-// What was searched for or gone through: sweeps, tipping points, choices, advice, maps,
+// Pictures of searches: sweeps, tipping points, choices, advice, maps, fits, uncertain keys, sizes,
 // predictions.
 //
 // SPDX-License-Identifier: MIT
@@ -23,7 +23,7 @@ using PictureTexts = std::vector<std::string>;
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-/// The least and the greatest of what is added.
+/// The least and the greatest of the added values.
 struct Extent {
   double low = kInfinite, high = -kInfinite;
   void add(const std::optional<double>& value) {
@@ -131,7 +131,7 @@ class SweepPictures {
                        [](const std::string& v) { return bare_number(v).has_value(); });
   }
 
-  /// Whether every value of `other` has one value of `key`: it moves together with it.
+  /// Whether every value of `other` goes with a single value of `key`, so that both move together.
   bool follows(const std::string& key, const std::string& other) const {
     std::map<std::string, std::string> known;
     return std::all_of(shown_.begin(), shown_.end(), [&](std::size_t row) {
@@ -140,7 +140,8 @@ class SweepPictures {
     });
   }
 
-  /// At most two keys: those with the most values. The others keep their first value.
+  /// Chooses the keys that are drawn, at most two: those with the most values. The others keep
+  /// their first value.
   void choose_keys() {
     PictureTexts varied, all;
     for (const Json& key : sweep_.at("keys")) {
@@ -174,7 +175,7 @@ class SweepPictures {
       std::erase_if(shown_, [&](std::size_t row) { return points_.text(row, key) != first; });
     }
     if (keys_.empty() && !all.empty()) keys_.push_back(all.front());
-    // A key of words has a line for each of them, if they are few; two of numbers make a map.
+    // A key of a few words has a line for each word; two keys of numbers make a map.
     constexpr std::size_t kMaxWords = 12;
     lines_ = keys_.size() == 1;
     if (keys_.size() != 2) return;
@@ -228,7 +229,7 @@ class SweepPictures {
     return client == "all" && points_.has(metric);
   }
 
-  /// Where a metric is: the points have those of all clients, the summary all others.
+  /// The place of a metric's figures: points.csv for all clients, the summary for client groups.
   Json from(const std::string& metric, const std::string& client, Json where) const {
     Json own;
     if (is_of_points(metric, client)) {
@@ -237,14 +238,14 @@ class SweepPictures {
     } else {
       own = from_table("summary.csv", {{"metric", metric}, {"client", client}}, keys_[0], "mean",
                        "ci_low", "ci_high");
-      // The keys of a point are in another table, which has its name as well.
+      // The keys of a point are in points.csv, where the point's name is found.
       own["by"] = {{"file", "points.csv"}, {"column", "variant"}, {"where", std::move(where)}};
     }
     if (!at_.empty()) own["at"] = at_;
     return own;
   }
 
-  /// The means and, of lines, the ends of intervals that are drawn.
+  /// The extent of the means and, for lines, of the ends of intervals that are drawn.
   Extent extent(const std::string& metric, const std::string& client, bool with_ends) const {
     Extent found;
     if (is_of_points(metric, client)) {
@@ -351,7 +352,7 @@ class SweepPictures {
     return own;
   }
 
-  /// The values of a key as names, also of numbers: every cell is one value.
+  /// An axis with the values of a key as names, even if they are numbers: every cell is one value.
   Json named_axis(const std::string& key) const {
     const PictureTexts values = levels(key);
     PictureTexts labels = value_labels(values);
@@ -365,7 +366,7 @@ class SweepPictures {
     return axis;
   }
 
-  /// What stands in the cells, row by row.
+  /// The texts in the cells, row by row.
   Json texts_of(const std::string& metric, const std::string& client, const PictureTexts& xs,
                 const PictureTexts& ys, const AxisOf& what) const {
     std::map<std::string, std::optional<double>> by_point;
@@ -400,8 +401,8 @@ class SweepPictures {
   const Json& sweep_;
   std::vector<std::size_t> shown_;  ///< rows of points.csv
   PictureTexts keys_, fixed_, groups_;
-  Json at_ = Json::object();  ///< the values of the keys that are not drawn
-  bool lines_ = false;        ///< along the first key; else a map over both
+  Json at_ = Json::object();  ///< values of the keys that are not drawn
+  bool lines_ = false;        ///< lines along the first key; otherwise a map over both
   std::string line_key_;
 };
 
@@ -437,7 +438,7 @@ void add_tip(Json& pictures, const PictureResult& result) {
   std::sort(tried.begin(), tried.end());
   const Json d50 = info.value("d50", Json());
   for (const char* end : {"value", "ci_low", "ci_high"}) inner.add(number_of(d50, end));
-  // One more value on either side: the ends that were searched may lie far away.
+  // The axis has one more value on either side: the ends that were searched may lie far away.
   double low = tried.front(), high = tried.back();
   if (!inner.is_empty()) {
     for (const double v : tried) {
@@ -491,7 +492,7 @@ void add_tip(Json& pictures, const PictureResult& result) {
   pictures.push_back(std::move(picture));
 }
 
-/// Short names of lines and points; "service_time={...}" is called by what is in its table.
+/// Short names of lines and points; "service_time={...}" is named by the members of its table.
 PictureTexts line_labels(const PictureTexts& names) {
   return names.size() == 1 && names[0].empty() ? names : variant_labels(names).labels;
 }
@@ -675,7 +676,7 @@ void add_choice_picture(PictureJson& pictures, const PictureResult& result) {
   std::map<std::string, std::string> labels;
   for (std::size_t i = 0; i < all.size(); ++i) labels[all[i]] = said.labels[i];
 
-  // The first stage: the greatest gain at the top.
+  // The first panel shows the first stage, with the greatest gain at the top.
   std::vector<std::size_t> first;
   std::map<std::string, std::size_t> last_stage;
   for (std::size_t row = 0; row < table.size(); ++row) {
@@ -741,7 +742,7 @@ void add_choice_picture(PictureJson& pictures, const PictureResult& result) {
       info, "choose", best.empty() ? "no policy wins" : fmt::format("{} wins", labels[best]), {});
   picture["panels"].push_back(std::move(panel));
 
-  // The race of those that went on, the best first.
+  // The race of the policies that went on, the best first.
   PictureTexts race;
   for (const std::string& name : all) {
     if (last_stage[name] > 1) race.push_back(name);
@@ -821,7 +822,7 @@ void add_advice_picture(PictureJson& pictures, const PictureResult& result) {
   PictureTexts keys, texts;
   for (const Json* row : tried) {
     keys.push_back(row->at("remedy"));
-    texts.push_back(clipped(words_of(*row), 2 * kMaxLabel));  // in two lines
+    texts.push_back(clipped(words_of(*row), 2 * kMaxLabel));  // clipped to two lines
   }
   Json picture = picture_json(
       info, "advise",
@@ -884,7 +885,7 @@ void add_map_picture(PictureJson& pictures, const PictureResult& result) {
   for (std::size_t i = 0; i < 2; ++i) {
     columns.push_back(map.at("columns")[i]);
     const PictureTexts values = points.values(columns[i]);
-    // Times that are all written in seconds, as bare numbers; other values as they are.
+    // Times that are all written in seconds become bare numbers; other values stay as they are.
     const bool bare = std::all_of(values.begin(), values.end(),
                                   [](auto& v) { return bare_number(v).has_value(); });
     const auto in_seconds = [](const std::string& v) {
@@ -998,7 +999,7 @@ void add_fit_picture(PictureJson& pictures, const PictureResult& result) {
 
 // --- Uncertain keys ------------------------------------------------------------------------------
 
-/// The draws over the two keys that decide most, by what became of them.
+/// A picture of the draws over the two keys that decide most, by their outcome.
 void add_uncertain_picture(PictureJson& pictures, const PictureResult& result) {
   static constexpr std::array<std::array<const char*, 3>, 5> kOutcomes = {
       {{"recovers", "blue", "dot"},
@@ -1010,7 +1011,7 @@ void add_uncertain_picture(PictureJson& pictures, const PictureResult& result) {
   const Json& keys = about.at("keys");
   const PictureRows& table = result.table("uncertain.csv");
   if (table.size() == 0 || keys.empty()) return;
-  // Those that decide first, the surer one along the bottom, then the others as they are listed.
+  // Keys that decide come first, the surer one along the bottom, then the others in their order.
   std::vector<std::size_t> order(keys.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto rank = [&](std::size_t i) {
@@ -1068,7 +1069,7 @@ void add_uncertain_picture(PictureJson& pictures, const PictureResult& result) {
 
 // --- Sizes ---------------------------------------------------------------------------------------
 
-/// The share of good runs over the value.
+/// A picture of the share of good runs over the value.
 void add_size_picture(PictureJson& pictures, const PictureResult& result) {
   static constexpr std::array<std::array<const char*, 3>, 3> kMarksOfValues = {
       {{"safe|likely", "blue", "safe"},
@@ -1146,7 +1147,7 @@ void add_prediction_picture(PictureJson& pictures, const PictureResult& result) 
   for (const Json& plane : result.json.value("planes", Json::array())) {
     const std::string service = plane.at("service");
     const double timeout = plane.at("attempt_timeout_s");
-    // Where something happens: dead states that grow for ever leave the picture.
+    // The axes show where something happens: dead states that grow for ever leave the picture.
     Extent starts, heights;
     std::set<std::string> triggers;
     for (std::size_t row = 0; row < curves.size(); ++row) {

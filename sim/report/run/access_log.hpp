@@ -17,8 +17,8 @@
 namespace retrysim::report {
 
 /// Writes the header at once, and a row for each entry that it is told of. Scenario and sink must
-/// outlive it. Times in seconds of simulated time; names of requests tell those of all client
-/// groups apart, and say nothing else.
+/// outlive it. Times are in seconds of simulated time. Names of requests are unique over all client
+/// groups, and say nothing else.
 class AccessLogWriter {
  public:
   AccessLogWriter(Sink& sink, const Scenario& scenario);
@@ -27,12 +27,12 @@ class AccessLogWriter {
 
  private:
   CsvWriter csv_;
-  std::vector<std::string> services_;  // as cells
+  std::vector<std::string> services_;  // names of services, as cells
   const Scenario& scenario_;
   std::string request_;
 };
 
-/// Whether the file begins as such a log does.
+/// Whether a file begins like such a log.
 bool is_access_log(const std::filesystem::path& file);
 
 }  // namespace retrysim::report

@@ -44,7 +44,7 @@ bool is_for_all(AnswerBlock& block, const std::string& sentence) {
   return cause != nullptr && cause->clients.size() == block.answer.clients.size();
 }
 
-/// Takes out of several blocks what holds for every group of each.
+/// Takes out of several blocks the causes that hold for every group of each, and returns them.
 Sayings take_common_causes(std::vector<AnswerBlock>& blocks) {
   Sayings common;
   if (blocks.size() < 2) return common;
@@ -64,7 +64,8 @@ Sayings take_common_causes(std::vector<AnswerBlock>& blocks) {
   return common;
 }
 
-/// What a service gets from those below it matters where something is wrong with it.
+/// Whether statements on a client group are shown: those on a service's own calls only if something
+/// is wrong.
 bool is_worth_saying(const ClientSpec& client, std::span<const Statement> said) {
   return !said.empty() && !(client.makes_calls() && said.size() == 1 &&
                             said.front().severity == name(Severity::kGood));
@@ -103,7 +104,7 @@ Answer grouped(std::span<const Statement> statements) {
   }
   for (const auto& [client, said] : by_client) add_group(answer.blocks, said);
   for (AnswerBlock& block : answer.blocks) {
-    // What explains them all comes first, then what explains the most of them.
+    // A cause that explains all groups comes first, then those that explain most.
     std::ranges::stable_sort(block.causes, std::greater{},
                              [](const Saying& cause) { return cause.clients.size(); });
   }

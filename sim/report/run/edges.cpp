@@ -55,7 +55,7 @@ Json flow_json(const std::optional<EdgeFlow>& flow) {
   return json;
 }
 
-/// The figures of a column of all edges: those of the same moment below each other.
+/// A column with a figure of all edges: figures of the same phase stand below each other.
 class FlowColumn {
  public:
   FlowColumn(const std::vector<Edge>& edges, std::optional<double> EdgeFlow::*figure,

@@ -1,4 +1,4 @@
-// A set of replications and everything computed from it, once, for all files and tables.
+// A set of replications, and everything that is computed from it once for all files and tables.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -28,7 +28,7 @@
 
 namespace retrysim::report {
 
-/// Replications: those of its own, or somebody else's that must outlive it.
+/// Replications: its own, or those of another owner, which must outlive it.
 class Runs {
  public:
   Runs() = default;
@@ -45,7 +45,7 @@ class Runs {
   std::size_t size() const { return all().size(); }
   const RunResult& front() const { return all().front(); }
   const RunResult& operator[](std::size_t i) const { return all()[i]; }
-  /// For changes.
+  /// The own replications, to be changed.
   std::vector<RunResult>& own() { return own_; }
 
  private:
@@ -62,14 +62,14 @@ struct ResultSet {
   Runs runs;
   /// The storms of each run after the test with twins, if there was one.
   std::shared_ptr<const std::vector<std::vector<stats::Storm>>> storms_with_twins = nullptr;
-  /// The differences without parts of the scenario, if they were asked for.
+  /// Verdicts on the differences without parts of the scenario, if requested.
   std::vector<Verdict> twin_verdicts = {};
   std::optional<FoundWarmup> warmup = std::nullopt;         ///< if the program looked for it
   std::optional<PrecisionReport> precision = std::nullopt;  ///< if there was a target
-  std::optional<MetricValues> values = std::nullopt;        ///< of `runs`, if they are known
+  std::optional<MetricValues> values = std::nullopt;        ///< values of `runs`, if they are known
 };
 
-/// Refers to the variant.
+/// The result set of a variant, to which it refers.
 ResultSet result_set_of(const ComparedVariant& variant);
 
 /// Statistics of a result set. Keeps a reference to it.
@@ -77,27 +77,28 @@ struct Evaluation {
   explicit Evaluation(const ResultSet& results);
 
   const Scenario& scenario() const { return set.scenario.scenario; }
-  /// Client groups and, last, all together.
+  /// Number of client groups and "all", which comes last.
   std::size_t clients() const { return values.clients(); }
   /// The group's name, or "all".
   std::string client_name(std::size_t client) const;
-  /// The row of `summary` of a group, or of "all", and a metric; null if there is none. Does not
-  /// go through the rows of other groups, of which there may be thousands.
+  /// The row of `summary` of a group, or of "all", and a metric; null if there is none. Skips the
+  /// rows of other groups, of which there may be thousands.
   const SummaryRow* row(std::string_view client, std::string_view metric) const;
 
   const ResultSet& set;
   MetricValues values;
   std::vector<SummaryRow> summary;
-  std::vector<PhaseSummary> phases;  ///< none without a fault, surge or phase of the scenario's own
-  std::optional<stats::SingleRunIntervals> single_run;  ///< of a single replication
+  std::vector<PhaseSummary> phases;  ///< empty without a fault, surge or own phase of the scenario
+  std::optional<stats::SingleRunIntervals> single_run;  ///< intervals of a single replication
   std::optional<stats::Bistability> bistability;
   std::vector<ExpectationResult> expectations;
-  std::vector<std::vector<stats::Storm>> storms;  ///< by replication
-  std::vector<stats::SloSummary> slos;            ///< what uses the error budgets
+  std::vector<std::vector<stats::Storm>> storms;  ///< storms by replication
+  std::vector<stats::SloSummary> slos;            ///< use of the error budgets
   std::vector<Verdict> verdicts;
 
  private:
-  std::map<std::string, std::size_t, std::less<>> first_rows_;  ///< of each client in `summary`
+  /// First row of each client in `summary`.
+  std::map<std::string, std::size_t, std::less<>> first_rows_;
 };
 
 /// The scenarios of the variants.

@@ -87,7 +87,7 @@ void write_phases(JsonText& text, const Evaluation& e) {
   }
 }
 
-/// The row of slo.csv, without what cannot be read off the scenario.
+/// A row of slo.csv as JSON, without values that can be read off the scenario.
 Json slo_json(const Evaluation& e, const stats::SloSummary& row) {
   const stats::SloFigures& m = row.mean;
   Json json;
@@ -134,7 +134,7 @@ Json expectation_json(const Evaluation& e, const ExpectationResult& result) {
   return json;
 }
 
-/// Where a figure of a sentence is counted (sim/explain/README.md).
+/// The source of a figure in a sentence (sim/explain/README.md).
 Json source_json(const FigureSource& source) {
   using Kind = FigureSource::Kind;
   Json json;
@@ -210,7 +210,7 @@ Json verdict_json(const Evaluation& e, const Verdict& verdict) {
 
 namespace {
 
-/// An array of what `write` writes of each evaluation.
+/// An array with the JSON that `write` writes for each evaluation.
 JsonMember array_of(Evaluations evaluations, void (*write)(JsonText&, const Evaluation&)) {
   return [evaluations, write](JsonText& text) {
     text.begin_array();
@@ -255,7 +255,7 @@ namespace retrysim {
 
 namespace {
 
-/// All that the tables of a run are made of.
+/// Everything that the tables of a run are made from.
 struct EvaluatedRun {
   explicit EvaluatedRun(const Run& run)
       : set{run.scenario, "base", report::Runs::of(run.replications)}, evaluation(set) {}

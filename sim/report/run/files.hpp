@@ -1,4 +1,4 @@
-// The files of results that are made of replications: those of `run` and of `compare`.
+// The files of results that consist of replications: those of `run` and of `compare`.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

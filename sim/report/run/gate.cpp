@@ -21,8 +21,9 @@ JudgedScenario judged(const LoadedScenario& loaded, std::vector<ExpectationResul
 
 namespace {
 
-/// Text of an element or an attribute in double quotes. What XML cannot say, such as control
-/// characters and bytes that are not UTF-8, is written as an escape, as on a terminal.
+/// The text of an element, or of an attribute in double quotes. Characters that XML cannot contain,
+/// such as control characters, and bytes that are not UTF-8 are written as escapes, as on a
+/// terminal.
 std::string xml_text(std::string_view text) {
   std::string xml;
   for (const char c : scenario::printable_line(text)) {
@@ -60,7 +61,7 @@ std::string test_case(const JudgedScenario& scenario, std::size_t i, bool strict
   return xml + "    </testcase>\n";
 }
 
-/// The counts that suites have as attributes.
+/// The counts that a suite has as attributes.
 struct Counts {
   std::size_t tests = 0, failures = 0, skipped = 0;
 

@@ -1,5 +1,6 @@
 // Expectations as continuous integration reads them: a JUnit file, and GitHub's annotations of the
-// lines of the scenario. Neither has times or dates, so that the same results give the same bytes.
+// lines of the scenario. Neither contains times or dates, so that the same results give the same
+// bytes.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -14,11 +15,11 @@
 
 namespace retrysim::report {
 
-/// The judged expectations of a scenario, as `Evaluation` has them.
+/// The judged expectations of a scenario, from its `Evaluation`.
 struct JudgedScenario {
   std::string title;       ///< see `Heading`
-  std::string file;        ///< as the user calls it
-  std::vector<int> lines;  ///< of the expectations: see `LoadedScenario::expectation_lines`
+  std::string file;        ///< the file's name as given by the user
+  std::vector<int> lines;  ///< lines of the expectations: see `LoadedScenario::expectation_lines`
   std::vector<ExpectationResult> expectations;
 };
 JudgedScenario judged(const LoadedScenario& loaded, std::vector<ExpectationResult> expectations);
@@ -28,16 +29,16 @@ inline bool is_failure(const ExpectationResult& result, bool strict) {
   return strict ? !result.holds() : result.fails();
 }
 
-/// How a JUnit file of this program begins.
+/// The beginning of a JUnit file of this program.
 inline constexpr std::string_view kJUnitHead =
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"retrysim run\"";
 
-/// A test suite for each scenario with a test case for each expectation. One that is uncertain is a
-/// skipped test, for JUnit has no warnings.
+/// A JUnit file: a test suite for each scenario with a test case for each expectation. An uncertain
+/// expectation is a skipped test, because JUnit has no warnings.
 std::string junit_xml(std::span<const JudgedScenario> scenarios, bool strict);
 
-/// A workflow command for each expectation that does not hold, each on a line of its own: `::error`
-/// for a failure, otherwise `::warning`.
+/// GitHub's workflow commands for the expectations that do not hold, each on a line of its own:
+/// `::error` for a failure, otherwise `::warning`.
 std::string github_annotations(const JudgedScenario& scenario, bool strict);
 
 }  // namespace retrysim::report

@@ -26,7 +26,7 @@ namespace retrysim::report {
 
 namespace {
 
-/// What every table of runs begins with.
+/// The columns with which every table of runs begins, and `others`.
 std::vector<ColumnInfo> columns_of_variant(std::initializer_list<ColumnInfo> others) {
   std::vector<ColumnInfo> columns = {text_column("scenario"), text_column("variant")};
   columns.insert(columns.end(), others.begin(), others.end());
@@ -355,7 +355,7 @@ void add_kind(TableBuilder& table, const Evaluation& e, std::size_t client, cons
   }
 }
 
-/// By replication and attempt number.
+/// Counts by replication and attempt number.
 using AttemptCounts = std::vector<std::vector<AttemptNumberCounts>>;
 
 AttemptCounts attempts_of(const Evaluation& e, std::size_t client) {
@@ -604,7 +604,7 @@ stats::MeanSeries series_of(const Evaluation& e) {
   return stats::mean_series(std::move(runs));
 }
 
-/// The series of the evaluation that was asked for last: both tables of a run take the same.
+/// Keeps the series of the evaluation that was asked for last: both tables of a run need the same.
 class LastSeries {
  public:
   const stats::MeanSeries& of(const Evaluation& e) {

@@ -30,7 +30,7 @@ using Json = nlohmann::ordered_json;
 
 std::string seconds(Duration d) { return fmt::format("{} s", d.in_seconds()); }
 
-/// How one metric stands: "latency_mean 3.1 %".
+/// The precision that a metric has reached: "latency_mean 3.1 %".
 std::string reached(const MetricPrecision& m) {
   return m.metric + " " + (m.reached ? percent(*m.reached) : "absent");
 }
@@ -85,7 +85,7 @@ std::string single_run_note(const stats::SingleRunIntervals& s) {
   return note;
 }
 
-/// Changes of mode: how many, and when the first were.
+/// A note on changes of mode: how many there are, and when the first ones were.
 std::string switches_note(const Evaluation& e) {
   const auto& all = e.bistability->switches;
   constexpr std::size_t kShown = 3;
@@ -230,7 +230,7 @@ std::vector<std::string> drain_notes(const Evaluation& e) {
   std::vector<std::string> notes;
   for (std::size_t c = 0; c < e.clients(); ++c) {
     const std::string client = e.client_name(c);
-    if (client == "all" && e.clients() > 2) continue;  // its groups are told of one by one
+    if (client == "all" && e.clients() > 2) continue;  // the groups of "all" are told one by one
     if (client != "all" && e.clients() == 2) continue;
     const SummaryRow* whole = e.row(client, "success_rate");
     const SummaryRow* within = e.row(client, "success_rate_within_duration");
@@ -290,10 +290,10 @@ void say_answer(Document& d, const Evaluation& e) {
 namespace {
 
 constexpr std::size_t kMaxGroups = 6;
-constexpr std::size_t kMaxLines = 12;  // of a group
+constexpr std::size_t kMaxLines = 12;  // most lines on a group
 constexpr std::size_t kMaxNameColumns = 12;
 
-/// Names are ASCII: a byte is a column.
+/// A name shortened to `kMaxNameColumns`. Names are ASCII: a byte is a column.
 std::string shortened(const std::string& name) {
   const auto others = std::count(name.begin(), name.end(), '+');
   if (others > 0 && name.size() > kMaxNameColumns) {
@@ -342,7 +342,7 @@ void show_phases(Document& d, const Evaluation& e) {
                    {"p99"},
                    {"failed"}};
   const std::size_t groups = e.clients() - 1;
-  if (groups == 1) {  // the same as all together
+  if (groups == 1) {  // a single group is the same as all together
     append_group(table.rows, e, "all", e.client_name(0));
   } else {
     const std::size_t first = groups > kMaxGroups ? groups : 0;
@@ -371,7 +371,7 @@ constexpr Section kSections[] = {
 std::string format_scaled(const Estimate& e, DisplayUnit unit) {
   const double mean = e.mean * unit.scale;
   const double half = e.half_width().value_or(0) * unit.scale;
-  // Below this an interval is nothing but the rounding of equal values.
+  // A smaller interval is nothing but the rounding of equal values.
   if (half <= 1e-9 * std::fabs(mean)) return format_plain(mean) + std::string(unit.name);
   // An interval far narrower than the value needs no more than 6 digits of the value.
   const int decimals = std::min(decimals_for(half, 2), decimals_for(mean == 0 ? half : mean, 6));
@@ -380,8 +380,8 @@ std::string format_scaled(const Estimate& e, DisplayUnit unit) {
     half_text.back() = '1';
     half_text.insert(0, "<");
   }
-  // An interval that ends where the metric ends, or that has its estimate elsewhere than in the
-  // middle, is told by its ends.
+  // An interval that is not symmetric, because the metric's range ends it or its estimate is not in
+  // the middle, is shown by its ends.
   const double below = (e.mean - *e.ci_low) * unit.scale,
                above = (*e.ci_high - e.mean) * unit.scale;
   if (std::fabs(below - above) > 1e-6 * half) {
@@ -414,11 +414,11 @@ bool zero_for_all(const Evaluation& e, std::string_view metric) {
 
 struct TableRow {
   std::string label;
-  std::vector<std::string> cells;  ///< empty: a title
+  std::vector<std::string> cells;  ///< empty: the line is a title
   std::string_view metric = "";
 };
 
-/// Lines that say again what another line says wherever the two are equal.
+/// Metrics that repeat another metric if the two are equal: the repeating one, and the other.
 constexpr std::pair<std::string_view, std::string_view> kRepeats[] = {
     {"error_share", "rejected_share"},        {"late_share", "timeout_share"},
     {"attempt_success_rate", "success_rate"}, {"throughput", "goodput"},
@@ -437,7 +437,7 @@ bool says_nothing_new(const std::vector<TableRow>& rows, const TableRow& row) {
 }
 
 bool is_hidden(const Evaluation& e, const MetricInfo& metric) {
-  // The phases have it, disturbance by disturbance.
+  // The table of phases has this metric, disturbance by disturbance.
   if (metric.name == "disturbed_success_rate" && !e.phases.empty()) return true;
   switch (metric.display.hide) {
     case MetricHide::kNever:
@@ -475,13 +475,14 @@ std::vector<TableRow> table_rows(const Evaluation& e, const std::vector<std::str
   return rows;
 }
 
-/// A column for each client group and one for all together; of a single group one column.
+/// The table of metrics: a column for each client group and one for all together; for a single
+/// group one column.
 TextTable metrics_table(const Evaluation& e) {
   std::vector<std::string> clients;
   TextTable table;
   table.columns = {{"", Side::kLeft}};
   table.fixed = 1;
-  if (e.clients() == 2) {  // one group: the same as all, except that all has the service as well
+  if (e.clients() == 2) {  // one group: the same as all, except that "all" has the service as well
     clients = {"all"};
     table.columns.push_back({e.client_name(0)});
   } else {
@@ -517,8 +518,8 @@ void say_storms(Document& d, const Evaluation& e) {
   d.lines(out + "\n");
 }
 
-/// "34.7 s, 95 % interval 33.9 to 36.2 s": for intervals that need not have their estimate in the
-/// middle.
+/// An estimate with the ends of its interval, which need not be symmetric: "34.7 s, 95 % interval
+/// 33.9 to 36.2 s".
 std::string with_ends(const Estimate& e, double scale, std::string_view unit) {
   std::string text = format_plain(e.mean * scale) + std::string(unit);
   if (!e.ci_low) return text;
@@ -532,8 +533,8 @@ bool all_recover(const Evaluation& e) {
   return row != nullptr && row->estimate.count == e.set.runs.size();
 }
 
-/// What takes all replications together: the median recovery, those that did not recover
-/// included, and the probability that retries kept the service down.
+/// Adds figures over all replications together: the median recovery, including replications that
+/// did not recover, and the probability that retries kept the service down.
 void say_probabilities(Document& d, const Evaluation& e) {
   for (const SummaryRow& row : e.summary) {
     if (row.client != "all") continue;
@@ -562,7 +563,7 @@ void say_expectations(Document& d, const Evaluation& e) {
   }
 }
 
-/// Recovery is a matter of each group where there are several: one may recover, another not.
+/// Adds notes on recovery for each group: one may recover, another not.
 void append_recovery_notes(std::vector<std::string>& notes, const Evaluation& e) {
   if (stats::triggers(e.scenario()).empty()) return;
   const std::size_t n = e.set.runs.size();
@@ -596,7 +597,7 @@ std::string expectation_text(const ExpectationResult& result) {
   if (wanted.at_most) expected += "at most " + number(*wanted.at_most, 6);
   if (!result.estimate || !result.judged) return wanted.name + ": " + result.reason + expected;
   const Estimate& e = *result.estimate;
-  // An end of the interval must not look like a bound that it is not.
+  // Digits are added until no end of the interval looks like a bound that it is not.
   const auto looks_like = [&](double end, const std::optional<double>& bound, int digits) {
     return bound && end != *bound && number(end, digits) == number(*bound, digits);
   };
@@ -631,7 +632,7 @@ std::string format_number(double value, std::string_view unit) {
 
 namespace {
 
-/// Notes that no verdict says.
+/// Notes that are not in any verdict.
 std::vector<std::string> further_notes(const Evaluation& e) {
   const std::size_t n = e.set.runs.size();
   std::vector<std::string> notes;
