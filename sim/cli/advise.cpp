@@ -38,7 +38,8 @@ int advise(const AdviseCommand& options, Session& session) {
   print_errors(read.errors);
   if (!read.scenario) return kBadInput;
   print_notes(*read.scenario);
-  // Made before the simulation, so that a folder that must not be written is reported at once.
+  // The folder is made before the simulation, so that one that must not be written is reported at
+  // once.
   const auto folder = session.result_folder(
       report::identity_of({&*read.scenario}, "advise", advise_options().asked(options)));
   const std::string name = read.scenario->scenario.name;

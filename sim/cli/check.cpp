@@ -1,6 +1,6 @@
 // `retrysim check`: validates scenarios and prints each with every default filled in and the origin
-// of every value. What it prints loads back to the same scenario. What the facts warn of goes to
-// standard error.
+// of every value. Its output loads back to the same scenario. Warnings of the facts go to standard
+// error.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/prediction.hpp>
@@ -60,7 +60,7 @@ std::string count_text(double count) {
   return count < 1e6 ? fmt::format("{:.0f}", count) : fmt::format("{:.3g} million", count / 1e6);
 }
 
-/// Comments that say what `retrysim run` takes.
+/// Comments that say how much memory `retrysim run` takes.
 std::string needs_text(const Scenario& scenario, std::size_t jobs, std::size_t columns) {
   const std::vector<const Scenario*> runs(static_cast<std::size_t>(scenario.replications),
                                           &scenario);
@@ -84,7 +84,7 @@ std::string needs_text(const Scenario& scenario, std::size_t jobs, std::size_t c
   return text;
 }
 
-// Whether the scenario is valid.
+// Checks one scenario and prints it; false if it is not valid.
 bool check_one(const std::string& path, const std::vector<std::string>& edits, std::size_t jobs,
                report::StandardOutput& out) {
   const LoadResult result = load_scenario_file(path, edits);

@@ -1,4 +1,4 @@
-// `retrysim choose`: find the best policy, with a stated confidence.
+// `retrysim choose`: finds the best policy, with a stated confidence.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/compare.hpp>
@@ -95,7 +95,8 @@ std::vector<std::string> limit_requests(const ChooseCommand& c) {
   return requests;
 }
 
-// The limit on replications is no part of the question: a race may go on with another one.
+// The table of options. The limit on replications is not part of the question: a race may go on
+// with another limit.
 Options<ChooseCommand> choose_options() {
   using C = ChooseCommand;
   using Texts = std::vector<std::string>;
@@ -164,7 +165,7 @@ Options<ChooseCommand> choose_options() {
        "format of standard output: table (default), csv (choose.csv) or json (result.json)"}));
 }
 
-/// Loads every policy; says what is wrong with them. Then there are none.
+/// Loads every policy; prints their mistakes, and returns no policies if there are any.
 std::vector<NamedScenario> load_policies(const ChooseCommand& options) {
   VariantsResult loaded = experiment::load_variants_and_files(options.scenario(), options.edits,
                                                               options.vary, "", options.files);
@@ -172,7 +173,7 @@ std::vector<NamedScenario> load_policies(const ChooseCommand& options) {
   return std::move(loaded.variants);
 }
 
-/// What is worth saying of the policies and of the aim before the race, each once.
+/// Notes on the policies and on the aim, to be printed before the race, each once.
 std::vector<std::string> notes_on(const std::vector<NamedScenario>& policies,
                                   const ChoiceAim& aim) {
   std::vector<std::string> notes;
@@ -197,7 +198,7 @@ std::vector<std::string> notes_on(const std::vector<NamedScenario>& policies,
 PolicyChoice race(const ChooseCommand& options, std::vector<NamedScenario> policies,
                   const Session& session) {
   const std::string name = policies.front().loaded.scenario.name;
-  std::optional<report::ProgressBar> bar;  // one for each stage
+  std::optional<report::ProgressBar> bar;  // a new bar for each stage
   report::ProgressBar none(name, false);
   ChooseOptions with_progress = options.choice;
   with_progress.stage = [&](std::size_t stage, std::size_t racing) {
@@ -221,7 +222,7 @@ PolicyChoice race(const ChooseCommand& options, std::vector<NamedScenario> polic
   return choice;
 }
 
-/// Writes and prints what there is at the end; an exit status.
+/// Writes and prints the result of the race; returns an exit status.
 int conclude(const ChooseCommand& options, const PolicyChoice& choice, std::uint64_t id,
              report::ResultFolder& folder, const std::vector<std::string>& notes) {
   const report::ResultIdentity& identity = folder.identity();
@@ -240,7 +241,8 @@ int choose(const ChooseCommand& options, Session& session) {
   const std::uint64_t id = id_of_choice(policies, options.choice);
   std::vector<const LoadedScenario*> loaded;
   for (const NamedScenario& p : policies) loaded.push_back(&p.loaded);
-  // Made before the simulation, so that a folder that must not be written is reported at once.
+  // The folder is made before the simulation, so that one that must not be written is reported at
+  // once.
   const auto folder =
       session.result_folder(report::identity_of(loaded, "choose", choose_options().asked(options)));
   const PolicyChoice choice = race(options, std::move(policies), session);

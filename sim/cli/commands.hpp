@@ -1,5 +1,5 @@
-// What the subcommands of the program have in common. Each is a file of its name, at whose end its
-// row joins the table of commands (options.hpp).
+// Common parts of the program's subcommands. Each subcommand is a file of its name, at whose end
+// its row joins the table of commands (options.hpp).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -22,23 +22,24 @@ enum ExitStatus : int {
   kStartAgain = 6,  ///< a task of an array has done its part of a round; more may follow
   kInternalError = 70,
   kInterrupted = 130,
-  kOutputClosed = 141,  ///< as of a program that SIGPIPE has ended
+  kOutputClosed = 141,  ///< the status of a program that SIGPIPE has ended
 };
 
-/// A mistake on the command line; main prints it with a hint at --help and exits 2, as it does with
-/// any request that makes no sense.
+/// Thrown for a mistake on the command line; main prints it with a hint at --help and exits 2, as
+/// for any request that makes no sense.
 class UsageError : public RequestError {
  public:
   using RequestError::RequestError;
 };
 
-/// What the library says of a limit, and the option that sets it: "... may be used (--max-memory)".
+/// The library's message about a limit, with the option that sets it: "... may be used
+/// (--max-memory)".
 std::string limit_text(const LimitExceeded& error);
 
 using Arguments = std::vector<std::string>;
 
-/// What the program does with its arguments, the name of the subcommand first: every way of failing
-/// becomes a message and an ExitStatus. Throws nothing.
+/// Runs the program with its arguments, the name of the subcommand first: every failure becomes a
+/// message and an ExitStatus. Throws nothing.
 int program(const Arguments& arguments);
 
 }  // namespace retrysim::cli

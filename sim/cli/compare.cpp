@@ -1,5 +1,5 @@
-// `retrysim compare`: every variant of a scenario on common random numbers, and how each differs
-// from the baseline.
+// `retrysim compare`: simulates every variant of a scenario on common random numbers, and says how
+// each differs from the baseline.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/compare.hpp>
@@ -108,7 +108,7 @@ Options<CompareCommand> compare_options() {
        "format of the comparison on standard output: table (default), csv or json"}));
 }
 
-/// Loads every variant; says what is wrong with them. Then there are none.
+/// Loads every variant; prints their mistakes, and returns no variants if there are any.
 std::vector<NamedScenario> load_variants(const CompareCommand& options) {
   VariantsResult loaded = experiment::load_variants_and_files(
       options.scenario(), options.edits, options.vary, options.baseline, options.files);
@@ -127,8 +127,8 @@ std::vector<NamedScenario> load_variants(const CompareCommand& options) {
   return std::move(loaded.variants);
 }
 
-/// An argument as a shell takes it, fit for a comment of a TOML file: no control characters, and
-/// nothing that might be no UTF-8.
+/// An argument quoted for a shell, fit for a comment of a TOML file: without control characters and
+/// invalid UTF-8.
 std::string in_shell_quotes(std::string_view text) {
   std::string result = "'";
   for (const char c : text) {
@@ -141,7 +141,7 @@ std::string in_shell_quotes(std::string_view text) {
   return result + "'";
 }
 
-/// What the scenario file of a variant says about itself.
+/// The comment at the top of the scenario file of a variant.
 std::string comment_of(const CompareCommand& options, const report::Evaluation& variant,
                        const std::string& baseline) {
   std::string text = fmt::format(
@@ -181,7 +181,8 @@ void write_and_print(const CompareCommand& options, Comparison comparison,
 int compare(const CompareCommand& options, Session& session) {
   std::vector<NamedScenario> variants = load_variants(options);
   if (variants.empty()) return kBadInput;
-  // Made before the simulation, so that a folder that must not be written is reported at once.
+  // The folder is made before the simulation, so that one that must not be written is reported at
+  // once.
   const auto folder = session.result_folder(identity(options, variants));
   const std::string name = variants.front().loaded.scenario.name;
   report::ProgressBar bar = session.progress_bar(name);
@@ -211,8 +212,8 @@ constexpr const char* kCompareUsage =
     "or files, such as what `retrysim import` has made of tomorrow's configuration:\n"
     "--variant tomorrow=tomorrow.toml.\n";
 
-/// The twins of a comparison are about retries, which `--twin=retries` says, too. What another part
-/// does is a comparison itself.
+/// Replaces `--twin=retries` by `--twin`: the twins of a comparison are always about retries. The
+/// effect of another part is a comparison itself.
 Arguments with_plain_twin(Arguments arguments) {
   constexpr std::string_view kPart = "--twin=";
   for (std::string& argument : arguments) {

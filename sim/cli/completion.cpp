@@ -26,16 +26,16 @@ namespace retrysim::cli {
 struct KeyCompletion {
   /// The scenario whose services, clients and faults may be named; empty or not valid: none.
   std::string scenario;
-  /// What stands before every key without being written, such as "client.*.retry.".
+  /// A part of the path that precedes every key without being written, such as "client.*.retry.".
   std::string prefix;
   bool only_numbers = false;  ///< only keys that have an order: numbers, counts and durations
 
-  /// How `word` may go on, each with all of `word` in it: up to the next dot of a path, to its
+  /// The continuations of `word`, each beginning with `word`: up to the next dot of a path, to its
   /// equals sign, or to the end of a value that is one of a few words.
   std::vector<std::string> candidates(std::string_view word) const;
 };
 
-/// The words that the key may have; empty if it is not one of a few words.
+/// The words that a key accepts; empty if its value is not one of a few words.
 std::vector<std::string> values_of(const scenario::KeyInfo& key);
 
 namespace {
@@ -67,8 +67,8 @@ bool has_keys(const NameTree& tree, bool only_numbers) {
                      [&](const NameTree& child) { return has_keys(child, only_numbers); });
 }
 
-/// The names that the scenario uses where `parents` end, a star among them being any name; a star,
-/// too.
+/// The names that the scenario uses below `parents`, in which a star is any name; and a star
+/// itself.
 std::set<std::string> entity_names(const std::string& path,
                                    const std::vector<std::string_view>& parents) {
   std::set<std::string> found = {"*"};
@@ -123,7 +123,8 @@ std::vector<std::string> values_of(const KeyInfo& key) {
 std::vector<std::string> KeyCompletion::candidates(std::string_view word) const {
   std::vector<std::string> result;
   const std::size_t equals = word.find('=');
-  // Of keys that move together (A,B=...) the last, and of values that commas separate.
+  // Only the last of keys that move together (A,B=...), and of values separated by commas, is
+  // completed.
   const std::size_t comma = word.find_last_of(",(");
   if (equals != word.npos) {
     const std::string_view paths = word.substr(0, equals);
@@ -168,7 +169,7 @@ std::vector<std::string> KeyCompletion::candidates(std::string_view word) const 
 
 namespace {
 
-/// What is written before the last of the values that commas separate.
+/// The text up to the last comma, before the last of several values.
 std::string_view before_last_comma(std::string_view text) {
   const std::size_t comma = text.rfind(',');
   return comma == text.npos ? std::string_view() : text.substr(0, comma + 1);
@@ -177,7 +178,7 @@ std::string_view before_last_comma(std::string_view text) {
 /// The candidates for one word.
 class Candidates {
  public:
-  /// `word` is what is there; `before` is put before each candidate.
+  /// `word` is the text so far; `before` is put before each candidate.
   Candidates(std::string_view word, std::string_view before) : word_(word), before_(before) {}
 
   void add(std::string_view candidate) {
@@ -196,7 +197,7 @@ class Candidates {
   std::string text_;
 };
 
-/// The key of [client.NAME.retry] that an option of `strategy` stands for: of MODE it is
+/// The key of [client.NAME.retry] that the value of an option of `strategy` stands for: for MODE
 /// `retry.mode`. Null if there is none.
 const scenario::KeyInfo* retry_key(std::string kind) {
   for (char& c : kind) {
@@ -205,7 +206,7 @@ const scenario::KeyInfo* retry_key(std::string kind) {
   return scenario::find_key("client.*.retry." + kind);
 }
 
-/// The first of the words that is a scenario file by its name.
+/// The first of the words with the name of a scenario file; empty if there is none.
 std::string scenario_among(const Arguments& words) {
   const auto found = std::find_if(words.begin(), words.end(), [](const std::string& word) {
     return word.ends_with(".toml") && !word.starts_with('-');
@@ -217,15 +218,15 @@ std::string scenario_among(const Arguments& words) {
 std::vector<std::string> names_in_scenario(const std::string& scenario, const std::string& what) {
   std::vector<std::string> names;
   for (const std::string& path : KeyCompletion{scenario, "", false}.candidates(what + ".")) {
-    // "client.web."
+    // Such as "client.web."
     const std::string name = path.substr(what.size() + 1, path.size() - what.size() - 2);
     if (path.ends_with('.') && name != "*") names.push_back(name);
   }
   return names;
 }
 
-/// Candidates for the value of an option. What they are follows from the name of the value in the
-/// description of the option, such as PATH=VALUE, DIR or table|csv|json.
+/// Candidates for the value of an option. They follow from the name of the value in the option's
+/// description, such as PATH=VALUE, DIR or table|csv|json.
 void add_values(const OptionText& option, const Arguments& words, Candidates& candidates) {
   const std::string& kind = option.value;
   if (kind.starts_with("PATH")) {
@@ -261,7 +262,7 @@ void add_values(const OptionText& option, const Arguments& words, Candidates& ca
 
 void add_words(const std::string& positional, const Arguments& words, Candidates& candidates) {
   if (positional == "scenario") candidates.directive("files toml");
-  if (positional == "size") {  // a key, and then a scenario
+  if (positional == "size") {  // first a key, then a scenario
     const bool is_key = words.size() == 1;
     const KeyCompletion keys{"", "", true};
     if (is_key) candidates.add_all(keys.candidates(candidates.word()));
@@ -273,7 +274,7 @@ void add_words(const std::string& positional, const Arguments& words, Candidates
   }
 }
 
-/// What may follow the name of a command; `words` begin after it.
+/// The candidates for the last of `words`, which follow the name of a command.
 std::string complete_command(const CommandHelp& help, const Arguments& words) {
   const auto option_named = [&](std::string_view name) {
     const auto found =

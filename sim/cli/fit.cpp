@@ -1,4 +1,4 @@
-// `retrysim fit`: from an access log to a scenario that runs.
+// `retrysim fit`: makes a scenario that runs from an access log.
 //
 // SPDX-License-Identifier: MIT
 #include "fit/fit.hpp"
@@ -36,7 +36,7 @@ namespace {
 struct FitCommand {
   std::vector<std::string> logs;
   fit::LogOptions log{.part = option_of_part};
-  std::vector<std::string> asked;  // what changes the answer
+  std::vector<std::string> asked;  // options that change the answer
   std::string out, format = "table";
   std::optional<std::string> name;
   std::optional<fit::GivenServiceTime> service_time;
@@ -104,7 +104,8 @@ void read_time_of(FitCommand& c, const std::string& text) {
   c.log.time_is_start = text == "start";
 }
 
-/// A duration, or a distribution as scenarios have it. A scenario with it says whether it is one.
+/// Reads a service time: a duration, or a distribution as in scenarios. It is checked by loading a
+/// scenario with it.
 void read_service_time(FitCommand& c, const std::string& text) {
   const bool is_table = text.find_first_of("{\"") != std::string::npos;
   const std::string value = is_table ? text : '"' + text + '"';
@@ -127,7 +128,7 @@ void read_service_time(FitCommand& c, const std::string& text) {
 
 Options<FitCommand> fit_options() {
   using C = FitCommand;
-  // Each value is noted, too: it changes the answer.
+  // Each value is also noted in `asked`: it changes the answer.
   const auto noted = [](std::string_view option, auto read) {
     return [name = std::string(option), read](C& c, const std::string& text) {
       read(c, text);
@@ -211,7 +212,8 @@ constexpr const char* kFitUsage =
     "Exit status: 3 if the log cannot be read, or more of its lines than\n"
     "--allow-bad-lines allows.\n";
 
-/// The configuration says what the clients do, in place of what the log shows of it.
+/// Puts the retry policy of a configuration into the scenario, in place of what the log shows about
+/// retries.
 void put_policy(const FitCommand& command,
                 std::vector<std::pair<std::string, std::string>>& files) {
   RetryFile retry = *command.retry;
@@ -267,7 +269,7 @@ int fit_logs(const FitCommand& command) {
     if (command.service_time) fit::give_service_time(whole.fit, *command.service_time);
     auto files = fit::scenario_files(whole.fit, name, fit::source_of(command.logs, whole.log));
     if (command.retry) put_policy(command, files);
-    fit::load_files(files);  // status 0 means that the scenario which is written loads
+    fit::load_files(files);  // so that status 0 means that the written scenario loads
     for (const auto& [file, content] : files) {
       folder.write(file, [&text = content](report::Sink& sink) { sink.write(text); });
     }

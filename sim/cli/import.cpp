@@ -82,7 +82,7 @@ std::string usage() {
          "  retrysim import envoy envoy.yaml --into service.toml\n";
 }
 
-/// The policies with the client groups of the scenario that they are for. Throws UsageError.
+/// The policies, each with the client group of the scenario that it is for. Throws UsageError.
 std::vector<std::pair<const ImportedPolicy*, std::string>> places_in(
     const ImportCommand& command, const RetryFile& file, const ImportedConfiguration& imported,
     const Scenario& scenario) {

@@ -1,4 +1,4 @@
-// `retrysim init`: a first scenario from five answers, given as options or on a terminal.
+// `retrysim init`: writes a first scenario from five answers, given as options or on a terminal.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/scenario.hpp>
@@ -85,10 +85,10 @@ constexpr const char* kInitUsage =
     "  retrysim init --rate 200 --service-time 50ms --client botocore --out mine.toml\n"
     "  retrysim init --log access.log --retry envoy.yaml --out mine.toml\n";
 
-/// Lines that are typed at the terminal.
+/// Reads lines that are typed at the terminal.
 class TypedLines {
  public:
-  /// The next one without its end; nothing at the end of the input. A stop point.
+  /// The next line without its line feed; empty at the end of the input. A stop point.
   std::optional<std::string> next() {
     while (true) {
       if (const std::size_t end = typed_.find('\n'); end != std::string::npos) {
@@ -120,7 +120,7 @@ class TypedLines {
   std::string typed_;
 };
 
-/// Asks until the answer makes sense. Throws UsageError if the input ends before.
+/// Asks a question until the answer makes sense. Throws UsageError if the input ends before that.
 void ask(const scenario::FirstQuestion& question, scenario::FirstAnswers& answers,
          TypedLines& lines) {
   const std::string usual = question.usual(answers);
@@ -160,7 +160,7 @@ void ask(const scenario::FirstQuestion& question, scenario::FirstAnswers& answer
   }
 }
 
-/// What a log says of what no option gives.
+/// Takes answers that no option gives from a log.
 void read_log(const InitCommand& command, scenario::FirstAnswers& answers) {
   if (!command.log) return;
   const std::string name = *command.log == "-" ? "standard input" : *command.log;
@@ -181,14 +181,15 @@ void read_log(const InitCommand& command, scenario::FirstAnswers& answers) {
   std::size_t lines = 0;
   for (const fit::StatusCount& s : found.statuses) lines += s.lines;
   for (const fit::StatusCount& s : found.statuses) {
-    constexpr int kLastStatus = 599;  // of a scenario
+    constexpr int kLastStatus = 599;  // largest status of a scenario
     if (!fit::is_error(s.status) || s.status > kLastStatus) continue;
     answers.errors.emplace_back(s.status, rounded(static_cast<double>(s.lines) /
                                                   static_cast<double>(std::max(lines, s.lines))));
   }
 }
 
-/// The options' answers first, so that nobody types four of them to hear that an option is wrong.
+/// All answers. Those of options are read first, so that nobody types four answers to hear that an
+/// option is wrong.
 scenario::FirstAnswers answers_of(const InitCommand& command, bool on_terminal) {
   scenario::FirstAnswers answers;
   const auto read = [&](const scenario::FirstQuestion& question, const std::string& text) {
@@ -206,7 +207,7 @@ scenario::FirstAnswers answers_of(const InitCommand& command, bool on_terminal) 
     if (!answers.client.empty()) {
       throw UsageError("--client and --retry both say how clients retry; leave one of them");
     }
-    answers.client = scenario::kNoRetryClient;  // until the policy takes its place
+    answers.client = scenario::kNoRetryClient;  // until the policy replaces it
   }
   read_log(command, answers);
   const auto is_known = [&](std::string_view option) {
@@ -232,11 +233,11 @@ scenario::FirstAnswers answers_of(const InitCommand& command, bool on_terminal) 
   return answers;
 }
 
-/// The JSON Schema beside a scenario, which names it in its first line. A name without a file would
-/// be worse than none: Taplo then fails instead of checking only the syntax.
+/// The JSON Schema beside a scenario, which names the schema in its first line. A name without a
+/// file would be worse than none: Taplo then fails instead of checking only the syntax.
 class SchemaBeside {
  public:
-  /// Throws UsageError and OutputError.
+  /// Throws UsageError if there is no place for the schema, and OutputError.
   explicit SchemaBeside(const InitCommand& command)
       : path_(std::filesystem::path(command.out).parent_path() / scenario::kSchemaFile) {
     const bool has_place = command.out != kToStandardOutput;
@@ -288,7 +289,7 @@ int write_first_scenario(const InitCommand& command) {
   try {
     answers = answers_of(command, ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1);
   } catch (const Interrupted&) {
-    report::print_error("\n");  // after the question
+    report::print_error("\n");  // after the line of the question
     throw;
   }
   std::string name = std::filesystem::path(command.out).stem().string();
@@ -314,7 +315,7 @@ int write_first_scenario(const InitCommand& command) {
     text = joined_scenario(text, command.out, "web", policy, configuration->name);
   }
   text.insert(0, schema.first_line());
-  // Status 0 means that what is written loads.
+  // The text is loaded, so that status 0 means that the written scenario loads.
   if (const LoadResult read = load_scenario_text(text, command.out, folder); !read.loaded) {
     throw UsageError(fmt::format("these answers make no scenario that loads: {}",
                                  to_string(read.errors.front())));

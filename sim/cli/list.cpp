@@ -1,5 +1,5 @@
-// `retrysim list WHAT`, printed from the tables that the program itself uses, and retry rules in
-// short.
+// `retrysim list WHAT`, printed from the tables that the program itself uses, and retry rules in a
+// few words.
 //
 // SPDX-License-Identifier: MIT
 #include "cli/list.hpp"
@@ -41,7 +41,7 @@ std::string text(Duration d) {
   return fmt::format("{} ms", static_cast<double>(d.count()) / 1e6);
 }
 
-/// "a / b", or "a" if both are the same.
+/// Two texts as "a / b", or "a" if both are the same.
 std::string pair(const std::string& a, const std::string& b) { return a == b ? a : a + " / " + b; }
 
 std::string text(Jitter jitter, const BackoffRules& rules) {
@@ -135,7 +135,7 @@ std::string describe_versions(std::string_view sdk) {
 }
 
 std::string version_note(const LoadedScenario& loaded) {
-  std::map<std::string_view, std::string_view> values;  // of the keys that tell
+  std::map<std::string_view, std::string_view> values;  // words of the keys that choose the rules
   for (const ResolvedKey& key : loaded.keys) {
     if (key.path.ends_with(".retry.sdk")) values[key.path] = key.toml;
   }
@@ -310,7 +310,7 @@ Table details_of_sdks(const std::vector<std::string_view>& sdks) {
   return table;
 }
 
-/// What an SDK or policy is written in; "any" for what has no language.
+/// The programming language of an SDK or policy; "any" if it has none.
 std::string_view language_of(std::string_view sdk) {
   constexpr std::pair<std::string_view, std::string_view> kLanguages[] = {
       {"botocore", "Python"},
@@ -347,7 +347,7 @@ std::string_view language_of(std::string_view sdk) {
   return found == std::end(kLanguages) ? "any" : found->second;
 }
 
-/// The presets of an SDK; those of no SDK in particular have an empty name.
+/// The presets of an SDK; an empty name stands for presets of no SDK in particular.
 std::vector<const Preset*> presets_of(std::string_view sdk) {
   std::vector<const Preset*> result;
   for (const Preset& p : presets()) {
@@ -372,8 +372,8 @@ std::string in_lower_case(std::string_view text) {
   return lower;
 }
 
-/// The SDKs that a word chooses: the one of that name; else those whose names have it in them, or
-/// that are of that language or mode. Empty chooses all.
+/// The SDKs that a word chooses: the one of that name; else those whose names contain it, or of
+/// that language or mode. An empty word chooses all.
 std::vector<std::string_view> chosen_sdks(std::string_view word) {
   const std::string wanted = in_lower_case(word);
   std::vector<std::string_view> chosen;
@@ -388,12 +388,12 @@ std::vector<std::string_view> chosen_sdks(std::string_view word) {
   return chosen;
 }
 
-/// A line for each SDK: the last release known at which its rules changed, and its modes with the
-/// attempts of a request, by the newest rules of each.
+/// A table with a line for each SDK: the last known release at which its rules changed, and its
+/// modes with the attempts of a request, by the newest rules of each.
 Table list_sdks_in_short(const std::vector<std::string_view>& sdks) {
   Table table{{"sdk", "language", "rules since", "modes (attempts)"}, {}, 1};
   for (const std::string_view sdk : sdks) {
-    if (sdk.empty()) continue;  // rules of no SDK
+    if (sdk.empty()) continue;  // these rules are of no SDK
     std::vector<std::pair<std::string_view, std::string>> modes;
     for (const Preset* p : presets_of(sdk)) {
       if (p->api != "default") continue;

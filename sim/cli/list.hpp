@@ -1,5 +1,5 @@
-// What `retrysim list` prints, as tables of text, and the retry rules of a preset in short, as
-// `list sdks` and sim/retry/README.md show them.
+// The output of `retrysim list`, as tables of text, and the retry rules of a preset in a few words,
+// as `list sdks` and sim/retry/README.md show them.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -17,35 +17,36 @@
 
 namespace retrysim::cli {
 
-/// "modes", "sdks", ...: what there are lists of.
+/// The topics of which there are lists: "modes", "sdks", ...
 std::vector<std::string_view> listing_topics();
 
 // --- Retry rules in short ------------------------------------------------------------------------
 
-/// "50 ms / 1 s, x 2, cap 20 s, full": base (after throttling, where it differs), growth, cap,
-/// jitter, and what else is unusual.
+/// The backoff in a few words, "50 ms / 1 s, x 2, cap 20 s, full": base (then that after
+/// throttling, if it differs), growth, cap, jitter, and unusual rules.
 std::string describe_backoff(const RetryRules& rules);
 
-/// "500: 14 / 5 / 14, +1, last": capacity, prices (transient / throttling / timeout), credit,
-/// refund, and what else is unusual; budgets and breakers. "-": none.
+/// The retry quota in a few words, "500: 14 / 5 / 14, +1, last": capacity, prices (transient /
+/// throttling / timeout), credit, refund, and unusual rules; also budgets and breakers. "-": none.
 std::string describe_budget(const RetryRules& rules);
 /// The releases of an SDK at which its rules changed; "-": none are known.
 std::string describe_versions(std::string_view sdk);
-/// For SDKs that are named without their version: from which on revision 2.1 applies. One line, or
-/// empty.
+/// A line for SDKs that are named without a version: the version from which on revision 2.1
+/// applies. Empty if there is nothing to say.
 std::string version_note(const LoadedScenario& loaded);
 
-/// "ruby, 429, timeouts: networking": table of codes and statuses, whether it has 429, and which
-/// errors pay the timeout price.
+/// The error rules in a few words, "ruby, 429, timeouts: networking": the table of codes and
+/// statuses, whether it has 429, and the errors that pay the timeout price.
 std::string describe_errors(const RetryRules& rules);
 
-/// "60 s / 15 s / unlimited": how long the SDK's client waits for an answer and for a connection,
-/// and how many of those it opens, by default. "-": not known.
+/// The defaults of an SDK's client in a few words, "60 s / 15 s / unlimited": how long it waits for
+/// an answer and for a connection, and how many connections it opens. "-": not known.
 std::string describe_client(std::string_view sdk);
 
-/// "cubic, before-send": the send-rate limiter or client-side throttle. "-": none.
+/// The send-rate limiter or client-side throttle in a few words, "cubic, before-send". "-": none.
 std::string describe_send_rate(const RetryRules& rules);
-/// "replace, at most 6h": the rule for suggested delays, with its own limit if there is one.
+/// The rule for suggested delays in a few words, "replace, at most 6h", with its own limit if there
+/// is one.
 std::string describe_retry_after(const RetryRules& rules);
 /// The rules of one client in words, before and after an upgrade.
 std::vector<report::RuleWords> rules_in_words(const SdkUpgrade& upgrade);

@@ -12,12 +12,13 @@
 
 namespace {
 
-// Destructors need memory, too: those of JSON do, and must not fail. So that a command whose memory
-// runs out ends with a message, some is kept for its end.
+// A reserve of memory, so that a command whose memory runs out ends with a message. Destructors
+// need memory, too: those of JSON do, and must not fail.
 constexpr std::size_t kReserve = std::size_t{1} << 20;
 std::atomic<void*> reserve = nullptr;
 
-/// Called by any thread, and by several at once.
+/// The handler for lack of memory, which frees the reserve. Called by any thread, and by several at
+/// once.
 void use_reserve() {
   std::set_new_handler(nullptr);
   ::operator delete(reserve.exchange(nullptr));
@@ -27,7 +28,7 @@ void use_reserve() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A test calls this once for each command.
+  // A test calls `main` once for each command.
   if (reserve == nullptr) reserve = ::operator new(kReserve, std::nothrow);
   if (reserve == nullptr) {
     std::fputs("retrysim: error: out of memory before anything was done\n", stderr);

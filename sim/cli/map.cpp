@@ -1,5 +1,5 @@
-// `retrysim map`: where in a plane of two keys a scenario is safe, vulnerable, overloaded or
-// dead, by the fluid, and simulations of points near the borders.
+// `retrysim map`: shows where in a plane of two keys a scenario is safe, vulnerable, overloaded or
+// dead, by the fluid model, and simulates points near the borders.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/prediction.hpp>
@@ -83,7 +83,7 @@ Options<MapCommand> map_options() {
        "(result.json)"}));
 }
 
-/// Prints a map that is in no folder.
+/// Prints a map that is not written to a folder.
 void print_map(const MapCommand& options, const report::Document& document) {
   if (options.quiet) return;
   report::StandardOutput out(options.format);
@@ -113,7 +113,7 @@ int map(const MapCommand& options, const LoadedScenario& loaded, Session& sessio
   std::unique_ptr<report::ResultFolder> folder;
   if (options.writes_files()) {
     MapCommand asked = options;
-    asked.request.service = map.service;  // if the scenario has only one, it need not be named
+    asked.request.service = map.service;  // may be left out if there is only one
     folder = session.result_folder(
         report::identity_of(loaded, map.inputs, "map", map_options().asked(asked)));
   }

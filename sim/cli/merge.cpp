@@ -1,4 +1,4 @@
-// `retrysim merge`: join the shards of a sweep.
+// `retrysim merge`: joins the shards of a sweep.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/error.hpp>

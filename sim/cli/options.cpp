@@ -14,7 +14,7 @@ namespace retrysim::cli {
 namespace po = boost::program_options;
 
 std::string option_of_part(std::string_view part) {
-  // Of `fit`, whose options have shorter names, or longer ones, and of `size`.
+  // Options of `fit` and `size` whose names differ from those in the library's messages.
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {{"columns", "--column"},
                                                                        {"duration_unit", "--unit"},
                                                                        {"format", "--log-format"},
@@ -32,14 +32,14 @@ CommandHelp help_of(const Command& command) {
     command.run({std::string(kDescribeCommand)});
   } catch (CommandHelp& help) {
     return std::move(help);
-  } catch (const UsageError&) {  // it took the argument for an option of its own
+  } catch (const UsageError&) {  // the command took the argument for an option of its own
   }
   throw std::logic_error(fmt::format("`retrysim {}` does not describe itself", command.name));
 }
 
 namespace {
 
-/// "; did you mean '--seed'?" if an option of nearly that name exists.
+/// A hint, "; did you mean '--seed'?", if an option of nearly that name exists; else empty.
 std::string similar_option(std::string_view name, const CommandHelp& help) {
   name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
   if (name == "twin" || name.starts_with("twin=")) {
@@ -87,9 +87,9 @@ po::variables_map parse(const Arguments& arguments, const CommandHelp& help) {
 }
 
 std::string help_text(const CommandHelp& help) {
-  // Not as Boost prints them: it leaves blanks at the ends of lines, and but one blank beside the
-  // longest name.
-  constexpr std::size_t kLongestName = 26;  // a longer one has a line of its own
+  // Boost's own print of options is not used: it leaves blanks at the ends of lines, and only one
+  // blank beside the longest name.
+  constexpr std::size_t kLongestName = 26;  // longest name that shares its line
   const auto name_of = [](const OptionText& option) {
     return "  --" + option.name + (option.value.empty() ? "" : " " + option.value);
   };

@@ -1,4 +1,5 @@
-// `retrysim predict`: facts, fluid and Markov chain of a scenario, without simulating it.
+// `retrysim predict`: predicts a scenario by facts, fluid model and Markov chain, without
+// simulating it.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/prediction.hpp>
@@ -67,7 +68,7 @@ Options<PredictCommand> predict_options() {
        [](C& c, const std::string& text) { c.timeout = duration_above_zero("timeout", text); }}};
 }
 
-/// Writes the files into a folder.
+/// Writes the result files into a folder.
 void write_folder(const LoadedScenario& loaded, const Prediction& prediction,
                   const std::string& out, bool force) {
   report::ResultFolder folder(out, report::identity_of({&loaded}, "predict"), force);

@@ -1,5 +1,4 @@
-// What the program does: finds the subcommand, and turns every way of failing into a message and
-// an exit status.
+// The program: finds the subcommand, and turns every failure into a message and an exit status.
 //
 // SPDX-License-Identifier: MIT
 #include "cli/commands.hpp"
@@ -28,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-// What the linker calls the ends of the section of the rows.
+// The linker's names for the ends of the section of the rows.
 extern "C" {
 extern const retrysim::cli::Command* const __start_retrysim_commands[];  // NOLINT
 extern const retrysim::cli::Command* const __stop_retrysim_commands[];   // NOLINT
@@ -61,7 +60,8 @@ void print_help() {
   report::print("{}\n{}", text, kClosing);
 }
 
-/// What is asked for in one of three ways: COMMAND --help, COMMAND -h, help COMMAND.
+/// The arguments with all ways of asking for help as COMMAND --help: also COMMAND -h and help
+/// COMMAND.
 Arguments with_one_way_to_ask_for_help(Arguments arguments) {
   const bool is_help = arguments.front() == "help" || arguments.front() == "--help";
   if (is_help && arguments.size() > 1) return {arguments[1], "--help"};
@@ -82,7 +82,7 @@ int dispatch(const Arguments& given) {
     return kDone;
   }
   const Arguments rest(arguments.begin() + 1, arguments.end());
-  // For the shell; --help is silent about it.
+  // This command is for the shell; --help does not list it.
   if (name == "complete") return complete(rest);
   std::vector<std::string_view> names;
   for (const Command& c : commands()) {
@@ -95,7 +95,7 @@ int dispatch(const Arguments& given) {
                                scenario::suggestion(name, names, "commands are")));
 }
 
-/// The row of the command that is asked for; null if there is none.
+/// The row of the requested command; null if there is none.
 const Command* command_in(const Arguments& arguments) {
   const auto is_asked = [&](const Command& c) {
     return !arguments.empty() && c.name == arguments.front();
@@ -109,13 +109,13 @@ std::string hint(const Arguments& arguments) {
   return command == nullptr ? "" : fmt::format(" {}", command->name);
 }
 
-/// What to do if a command needs more memory than there is.
+/// The advice for a command that needs more memory than there is.
 std::string_view less_memory(const Arguments& arguments) {
   const Command* const command = command_in(arguments);
   return command == nullptr ? Command{}.less_memory : command->less_memory;
 }
 
-/// The rows of all files of the program, in whatever order the linker has them.
+/// The rows of all files of the program, in the linker's order.
 std::span<const Command* const> listed() {
   return {__start_retrysim_commands, __stop_retrysim_commands};
 }
@@ -124,8 +124,8 @@ bool is_followed(const Command& command) {
   return std::ranges::any_of(listed(), [&](const Command* c) { return c->after == command.name; });
 }
 
-/// Appends the commands that follow `name`, each with those that follow it. Of several, one that
-/// others follow comes last, so that all of them stand close below it.
+/// Appends the commands that follow `name`, each with its own followers. Among several, a command
+/// with followers comes last, so that all commands stand close below `name`.
 void append_after(std::string_view name, std::vector<Command>& ordered) {
   std::vector<Command> next;
   for (const Command* c : listed()) {
@@ -157,7 +157,8 @@ std::string limit_text(const LimitExceeded& error) {
   const std::string_view option = error.kind() == LimitKind::kMemory   ? " (--max-memory)"
                                   : error.kind() == LimitKind::kEvents ? " (--max-events)"
                                                                        : "";
-  return text.insert(std::min(text.find('\n'), text.size()), option);  // lines of details follow
+  // Lines of details follow the first line.
+  return text.insert(std::min(text.find('\n'), text.size()), option);
 }
 
 int program(const Arguments& arguments) {
@@ -177,7 +178,7 @@ int program(const Arguments& arguments) {
     report::print_error("Try: retrysim{} --help\n", hint(arguments));
     return kBadCommandLine;
   } catch (const report::OutputClosed& e) {
-    // As `| head` ends other programs; a page for a pipe is not whole, though.
+    // The status is that of programs that `| head` ends; a page for a pipe is not whole, though.
     return e.path() == report::kStandardOutput ? kOutputClosed : failed(kOutputFailed, e.what());
   } catch (const report::OutputError& e) {
     return failed(kOutputFailed, e.what());
@@ -187,7 +188,7 @@ int program(const Arguments& arguments) {
     return failed(kBadInput, e.what());
   } catch (const Interrupted&) {
     return failed(kInterrupted, "interrupted; unfinished work is not written");
-  } catch (const std::system_error& e) {  // of the first thread, say
+  } catch (const std::system_error& e) {  // for instance when the first thread cannot be started
     if (e.code() == std::errc::resource_unavailable_try_again) {
       return failed(kLimitHit, "the system has no memory for a thread, or too many processes");
     }

@@ -1,4 +1,4 @@
-// `retrysim report`: results as one HTML page.
+// `retrysim report`: writes results as one HTML page.
 //
 // SPDX-License-Identifier: MIT
 #include "cli/commands.hpp"
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 /// Whether a file is a page of this program, which may be replaced.
 bool is_own_page(const fs::path& file) { return report::begins_with(file, report::kPageHead); }
 
-/// What a page about a result is made of.
+/// The files from which a page is made.
 std::vector<fs::path> files_read(const std::vector<fs::path>& folders, const fs::path& live) {
   std::vector<fs::path> files;
   if (!live.empty()) files.push_back(live);
@@ -98,7 +98,7 @@ int report(const Arguments& arguments) {
     report::print_error("retrysim: error: {}\n", e.what());
     return kBadInput;
   }
-  // Where a page goes down standard output, nothing else may.
+  // If the page goes to standard output, nothing else may.
   if (!command->quiet && !is_stream) report::print("Page: {}\n", file.string());
   return kDone;
 }

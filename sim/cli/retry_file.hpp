@@ -12,9 +12,9 @@
 
 namespace retrysim::cli {
 
-/// Where the configuration is, and which of its policies is meant.
+/// The file of a configuration, and the policy that is meant.
 struct RetryFile {
-  std::string kind;  ///< empty: told from the text
+  std::string kind;  ///< empty: recognized from the text
   std::string path;  ///< "-" is standard input
   std::optional<std::string> policy;
 };
@@ -22,24 +22,24 @@ struct RetryFile {
 /// Reads the value of --retry: FILE, or KIND:FILE.
 RetryFile retry_file(const std::string& text);
 
-/// What a configuration says, with its name for comments: "envoy.yaml (envoy)".
+/// An imported configuration, with its name for comments: "envoy.yaml (envoy)".
 struct ReadConfiguration {
   ImportedConfiguration imported;
   std::string kind, name;
 };
 
-/// Throws BadConfiguration, also if the file cannot be read.
+/// Reads a configuration. Throws BadConfiguration, also if the file cannot be read.
 ReadConfiguration read_configuration(const RetryFile& file);
 
 /// The policy that is meant: the one of that name, or the only one. Throws UsageError.
 const ImportedPolicy& chosen_policy(const ImportedConfiguration& imported, const RetryFile& file);
 
-/// The policy as a scenario that has other timeouts needs it: proxies and gRPC that name none have
-/// none.
+/// The policy with all timeouts written out, as a scenario with other timeouts needs it: proxies
+/// and gRPC without a timeout in the file have none.
 ImportedPolicy with_all_timeouts(ImportedPolicy policy, std::string_view kind);
 
-/// Puts the policy into the client group `client` of a scenario's text. Throws BadConfiguration if
-/// it does not load then.
+/// The text of a scenario with the policy put into the client group `client`. Throws
+/// BadConfiguration if the scenario then does not load.
 std::string joined_scenario(const std::string& scenario, const std::string& path,
                             const std::string& client, const ImportedPolicy& policy,
                             const std::string& from);

@@ -1,4 +1,4 @@
-// `retrysim run`: simulate scenarios, write their result files, print their summaries.
+// `retrysim run`: simulates scenarios, writes their result files, prints their summaries.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/compare.hpp>
@@ -39,12 +39,12 @@ namespace fs = std::filesystem;
 struct RunOptions : SimulationSettings {
   std::vector<std::string> scenarios;
   bool fingerprint = false, twin = false, strict = false, annotations = false, uncertain = false;
-  std::string access_log;  ///< empty: none
-  std::string junit;       ///< empty: not given
+  std::string access_log;  ///< file of the access log; empty: none
+  std::string junit;       ///< the JUnit file; empty: none
   std::vector<experiment::TwinPart> twin_parts;
 };
 
-/// One scenario with the place of its results.
+/// A scenario, and the folder for its results.
 struct PlannedRun {
   LoadedScenario loaded;
   fs::path folder;
@@ -52,7 +52,7 @@ struct PlannedRun {
 
 constexpr std::string_view kTwinOfRetries = "retries";
 
-/// The parts of `--twin`; empty if there is another word among them.
+/// The parts that the value of `--twin` lists; empty if it contains another word.
 std::optional<std::vector<std::string_view>> twins_in(std::string_view list) {
   std::vector<std::string_view> words;
   while (!list.empty()) {
@@ -67,7 +67,7 @@ std::optional<std::vector<std::string_view>> twins_in(std::string_view list) {
   return words;
 }
 
-/// `--twin` alone is about retries; what follows it may be a scenario.
+/// Gives `--twin` without a value that of retries; the word that follows may be a scenario.
 Arguments with_value_of_twin(Arguments arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] != "--twin") continue;
@@ -148,7 +148,7 @@ Options<RunOptions> run_options() {
        }}}));
 }
 
-// All scenarios are validated before anything runs; every mistake of every one is reported.
+// Loads all scenarios before anything runs; reports every mistake of each.
 std::optional<std::vector<PlannedRun>> plan(const RunOptions& options) {
   std::vector<PlannedRun> planned;
   bool failed = false;
@@ -176,8 +176,8 @@ std::optional<std::vector<PlannedRun>> plan(const RunOptions& options) {
   return planned;
 }
 
-/// The JSON documents of several scenarios as one array; that of a single one as it is. What has
-/// been printed is a whole document whenever the object goes away, be it by an exception.
+/// Prints the JSON documents of several scenarios as one array; that of a single scenario as it is.
+/// The destructor completes the array, even after an exception.
 class JsonOutput {
  public:
   explicit JsonOutput(std::size_t scenarios) : array_(scenarios > 1) {}
@@ -185,13 +185,13 @@ class JsonOutput {
     if (!array_ || printed_ == 0) return;
     try {
       report::print("]\n");
-    } catch (const report::OutputError&) {  // what came before has failed, too, and says so
+    } catch (const report::OutputError&) {  // earlier output has failed, too, and says so
     }
   }
   JsonOutput(const JsonOutput&) = delete;
   JsonOutput& operator=(const JsonOutput&) = delete;
 
-  /// Called before each document.
+  /// The text to print before each document.
   std::string_view separator() { return printed_++ > 0 ? ",\n" : array_ ? "[\n" : ""; }
 
  private:
@@ -218,8 +218,8 @@ void print_summary(const RunOptions& options, const report::Evaluation& evaluati
   }
 }
 
-/// Says which expectations do not hold where the summary for people does not, and with --strict
-/// which of them count.
+/// Prints which expectations do not hold if the summary for people does not say it, and with
+/// --strict which of them count.
 void print_misses(const RunOptions& options, const report::JudgedScenario& judged) {
   if (options.annotations) {
     report::print_error(report::github_annotations(judged, options.strict));
@@ -234,7 +234,7 @@ void print_misses(const RunOptions& options, const report::JudgedScenario& judge
   }
 }
 
-/// The log of the scenario's first replication, simulated once more.
+/// Writes the access log of the scenario's first replication, which is simulated once more.
 void write_access_log(const report::OutputFile& file, const Scenario& scenario,
                       const ReplicationOptions& options) {
   file.write([&](report::Sink& sink) {
@@ -248,14 +248,14 @@ void write_access_log(const report::OutputFile& file, const Scenario& scenario,
   });
 }
 
-/// Whether they lead to the same file, which need not exist.
+/// Whether two paths lead to the same file, which need not exist.
 bool is_same_place(const fs::path& a, const fs::path& b) {
   std::error_code error;
   return fs::weakly_canonical(fs::absolute(a), error) ==
          fs::weakly_canonical(fs::absolute(b), error);
 }
 
-/// Throws OutputError if one of the files would take the place of another one, or of a result's.
+/// Throws OutputError if an output file would replace another one, or a file of a result.
 void check_outputs(const RunOptions& options, const std::vector<PlannedRun>& planned) {
   if (!options.junit.empty() && !options.access_log.empty() &&
       is_same_place(options.junit, options.access_log)) {
@@ -270,7 +270,7 @@ void check_outputs(const RunOptions& options, const std::vector<PlannedRun>& pla
   }
 }
 
-/// The verdicts on all scenarios, one after the other.
+/// Collects the verdicts on all scenarios, one after the other.
 class Gate {
  public:
   /// Throws OutputError if the JUnit file must not be written.
@@ -300,7 +300,7 @@ class Gate {
     scenarios_.push_back(std::move(scenario));
   }
 
-  /// Writes the JUnit file; an exit status.
+  /// Writes the JUnit file; returns an exit status.
   int conclude() const {
     if (junit_) {
       if (const fs::path folder = fs::path(options_.junit).parent_path(); !folder.empty()) {
@@ -323,7 +323,8 @@ class Gate {
 void run_one(const RunOptions& options, const PlannedRun& planned, Session& session, Gate& gate,
              JsonOutput& json) {
   const std::string& name = planned.loaded.scenario.name;
-  // Made before the simulation, so that a folder that must not be written is reported at once.
+  // The folder is made before the simulation, so that one that must not be written is reported at
+  // once.
   report::ResultFolder folder(
       planned.folder, report::identity_of({&planned.loaded}, "run", run_options().asked(options)),
       options.force, keep_earlier(options, planned.folder));
@@ -356,7 +357,7 @@ void run_one(const RunOptions& options, const PlannedRun& planned, Session& sess
     }
     for (const experiment::TwinPart& part : options.twin_parts) {
       Scenario twin = loaded.scenario;
-      if (!part.remove(twin)) continue;  // it is without it
+      if (!part.remove(twin)) continue;  // the scenario lacks this part already
       std::vector<RunResult> runs;
       if (!twins.add([&] { runs = experiment::simulate_twin(twin, results.runs, run_options); })) {
         continue;
@@ -394,14 +395,14 @@ void check_uncertain(const RunOptions& o) {
   }
 }
 
-/// As many draws as the user asks for.
+/// The number of draws that the user asks for, or the default.
 int draws_of(const LoadedScenario& loaded) {
   const auto key = std::ranges::find(loaded.keys, "replications", &ResolvedKey::path);
   const bool asked = key != loaded.keys.end() && key->origin == Origin::kSet;
   return asked ? loaded.scenario.replications : kUncertainDraws;
 }
 
-/// Whether there is a plan; if not, what is wrong has been said.
+/// Runs the draws of a scenario; false if there is no plan, after printing why.
 bool run_uncertain(const RunOptions& options, const PlannedRun& planned, Session& session,
                    JsonOutput& json) {
   UncertainPlanResult plan = plan_uncertain(

@@ -1,4 +1,5 @@
-// `retrysim sdk-upgrade`: what a new release of an SDK changes in one client and in the fleet.
+// `retrysim sdk-upgrade`: shows what a new release of an SDK changes in one client and in the
+// fleet.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/sdk_upgrade.hpp>
@@ -32,17 +33,17 @@ namespace fs = std::filesystem;
 
 struct SdkUpgradeCommand : SimulationSettings {
   std::vector<std::string> words;
-  std::map<std::string_view, std::string> given;  ///< by the option of the question
-  std::string attempt_timeout;                    ///< empty: the SDK's
-  std::string mode;                               ///< empty: each release's default
+  std::map<std::string_view, std::string> given;  ///< answers by the option of the question
+  std::string attempt_timeout;                    ///< empty: the SDK's default
+  std::string mode;                               ///< empty: the default of each release
 
-  // From the words.
+  // Taken from the words.
   std::vector<std::string> upgrades;
   std::optional<fs::path> scenario;
 };
 
 constexpr std::string_view kAllSdks = "all";
-/// The answers for the service that is assumed where nobody describes one.
+/// The answers for the service that is assumed if none is described.
 constexpr std::pair<std::string_view, std::string_view> kAssumed[] = {{"rate", "200"},
                                                                       {"service-time", "50ms"}};
 
@@ -82,7 +83,7 @@ Options<SdkUpgradeCommand> sdk_upgrade_options() {
        "format of standard output: table (default), csv (upgrade.csv) or json (result.json)"}));
 }
 
-/// The upgrades, and the scenario if one of the words is a file.
+/// Sorts the words into upgrades and, if one of them is a file, the scenario.
 void sort_words(SdkUpgradeCommand& o) {
   for (const std::string& word : o.words) {
     if (word.ends_with(".toml") || word.find('/') != word.npos) {
@@ -113,7 +114,7 @@ void sort_words(SdkUpgradeCommand& o) {
   }
 }
 
-/// The service that the options describe, with this SDK's clients.
+/// The service that the options describe, with clients of the upgraded SDK.
 FleetScenario described_fleet(const SdkUpgradeCommand& o, const SdkUpgrade& upgrade) {
   scenario::FirstAnswers answers;
   const auto read = [&](const scenario::FirstQuestion& q, const std::string& text) {
@@ -141,7 +142,7 @@ FleetScenario described_fleet(const SdkUpgradeCommand& o, const SdkUpgrade& upgr
   return {name + ".toml", scenario::first_scenario(answers, name), std::move(edits)};
 }
 
-/// Everything about one upgrade, at places that do not move.
+/// Everything about one upgrade, at addresses that do not change.
 struct Upgraded {
   UpgradeStudy study;
   UpgradeResult result;

@@ -59,8 +59,8 @@ namespace {
 std::atomic<bool> stop_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-/// Bytes that are its own and in memory; 0 if unknown. Sanitizers have memory of their own, so that
-/// it would mean nothing.
+/// Bytes in memory that belong to this process alone; 0 if unknown. With sanitizers, which use
+/// memory themselves, the number would mean nothing.
 std::uint64_t memory_of_this_process() {
 #if defined(RETRYSIM_SANITIZED)
   return 0;
@@ -75,8 +75,8 @@ std::uint64_t memory_of_this_process() {
 
 extern "C" void request_stop(int) { stop_requested = true; }
 
-// The first signal sets the flag and, by SA_RESETHAND, gives way to the default for the second. No
-// SA_RESTART: what waits for input is to notice.
+// Sets a handler for signals. The first signal sets the flag and, by SA_RESETHAND, restores the
+// default for the second. There is no SA_RESTART, so that reads of input notice the signal.
 void handle(void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
@@ -92,8 +92,8 @@ Interruption::Interruption() : scope_(&stop_requested) {
   handle(request_stop);
 }
 
-/// Looks every few milliseconds how much memory the process has: what runs know that they take is
-/// limited by themselves, before; this is for all the rest.
+/// Checks every few milliseconds how much memory the process has. Runs limit the memory that they
+/// know to need beforehand; this is for everything else.
 class MemoryWatch {
  public:
   explicit MemoryWatch(std::uint64_t most) : thread_([this, most] { watch(most); }) {}
@@ -180,7 +180,7 @@ namespace retrysim::cli {
 
 namespace {
 
-/// A number in the environment; -1 if there is none.
+/// The number in an environment variable; -1 if there is none.
 long number_in(const char* variable) {
   const char* text = std::getenv(variable);
   if (text == nullptr || *text == '\0') return -1;
@@ -189,7 +189,8 @@ long number_in(const char* variable) {
   return *end == '\0' ? value : -1;
 }
 
-/// Open MPI's mpirun; MPICH's and Intel's, and srun for them; srun --mpi=pmix.
+/// The number of ranks, from the environment of Open MPI's mpirun, of MPICH's and Intel's and srun
+/// for them, or of srun --mpi=pmix.
 long ranks() {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
     if (const long n = number_in(variable); n >= 0) return n;
@@ -204,7 +205,8 @@ long rank() {
   return 0;
 }
 
-// Their environment says so: MPI is neither needed nor started to find out.
+// Whether this process is one of several, as its environment says: MPI is neither needed nor
+// started to find out.
 bool started_as_one_of_several() { return ranks() > 1; }
 
 }  // namespace
@@ -272,7 +274,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kNoGroupLimit = std::uint64_t{1} << 62;
 
-/// The number in a file that holds nothing else. Nothing for "max", or without the file.
+/// The number in a file that holds nothing else; empty for "max", or without the file.
 std::optional<std::uint64_t> number_in(const fs::path& file) {
   std::ifstream in(file);
   std::uint64_t value = 0;
@@ -280,7 +282,7 @@ std::optional<std::uint64_t> number_in(const fs::path& file) {
   return std::nullopt;
 }
 
-/// The number behind `name` in a file of lines such as "MemAvailable:  123 kB".
+/// The number behind `name`, as written, in a file of lines such as "MemAvailable:  123 kB".
 std::optional<std::uint64_t> named_number_in(const fs::path& file, std::string_view name) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -297,8 +299,8 @@ std::uint64_t left(std::optional<std::uint64_t> limit, std::uint64_t used) {
   return *limit > used ? *limit - used : 0;
 }
 
-/// What a control group and all around it leave. Pages of files that are only kept for their next
-/// reader count as used there, but would be given back.
+/// The memory that a control group and the groups around it leave, bytes. Cached pages of files
+/// count as used there, but would be given back.
 std::uint64_t left_in_group(const fs::path& mount, fs::path group, bool version_2) {
   const char* limit_name = version_2 ? "memory.max" : "memory.limit_in_bytes";
   const char* used_name = version_2 ? "memory.current" : "memory.usage_in_bytes";
@@ -306,7 +308,7 @@ std::uint64_t left_in_group(const fs::path& mount, fs::path group, bool version_
   std::uint64_t least = kNoLimit;
   for (group = group.relative_path();; group = group.parent_path()) {
     const fs::path folder = mount / group;
-    // Most groups have no limit: there is "max", or a number beyond all memory.
+    // Most groups have no limit: their file has "max", or a number beyond all memory.
     const std::optional<std::uint64_t> limit = number_in(folder / limit_name);
     if (limit && *limit < kNoGroupLimit) {
       const std::uint64_t used = number_in(folder / used_name).value_or(0);
@@ -320,7 +322,7 @@ std::uint64_t left_in_group(const fs::path& mount, fs::path group, bool version_
 std::uint64_t left_in_groups(const fs::path& root) {
   std::uint64_t least = kNoLimit;
   std::ifstream in(root / "proc/self/cgroup");
-  // "0::/path" of version 2, "4:cpu,memory:/path" of version 1.
+  // Lines are "0::/path" in version 2, "4:cpu,memory:/path" in version 1.
   for (std::string line; std::getline(in, line);) {
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
@@ -540,7 +542,7 @@ std::uint64_t whole_number(std::string_view option, const std::string& text, std
 }
 
 Duration duration_above_zero(std::string_view option, const std::string& text) {
-  // As in scenarios a bare number is seconds.
+  // As in scenarios, a bare number means seconds.
   const bool bare =
       !text.empty() && (text.back() == '.' || (text.back() >= '0' && text.back() <= '9'));
   const auto parsed = scenario::parse_duration(bare ? text + "s" : text);
@@ -573,13 +575,14 @@ std::string output_path(const std::string& text, std::string_view what, std::str
   if (text.empty()) throw UsageError(fmt::format("--{}: name a {}", option, what));
   for (const std::filesystem::path& part : std::filesystem::path(text)) {
     const std::string name = part.string();
-    std::string seen;  // the bytes of a name need not be UTF-8
+    std::string seen;  // bytes of a name, which need not be UTF-8
     for (std::string_view rest = name; !rest.empty();) {
       const std::string_view character = scenario::first_character(rest);
       seen += scenario::is_character(character) ? character : "?";
       rest.remove_prefix(character.size());
     }
-    if (name.empty() || scenario::can_be_name(seen)) continue;  // empty: behind a slash at the end
+    // An empty part follows a slash at the end.
+    if (name.empty() || scenario::can_be_name(seen)) continue;
     throw UsageError(fmt::format(
         "--{}: \"{}\" cannot name a {}; expected a name that is not only blanks and has no control "
         "characters",
@@ -613,15 +616,15 @@ std::unique_ptr<report::ResultFolder> Session::result_folder(
 
 namespace {
 
-/// Whether somebody else made it, who could slip results into it: the folder of the results may be
-/// one that all users share.
+/// Whether another user made the folder, who could slip results into it: the folder of the results
+/// may be one that all users share.
 bool is_of_others(const fs::path& folder) {
   struct stat status {};
   return ::lstat(folder.c_str(), &status) == 0 &&
          (status.st_uid != ::geteuid() || !S_ISDIR(status.st_mode));
 }
 
-/// Throws OutputError if nothing can be kept in a folder, which is made if it does not exist.
+/// Makes a folder if it does not exist. Throws OutputError if nothing can be written there.
 void check_writable(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -707,7 +710,7 @@ std::string part_text(std::size_t part, std::size_t all) {
   return fmt::format("{} of {}", part, runs_text(all));
 }
 
-/// What was there before, so that nobody takes it for simulated.
+/// Prints how many units were in the store before, so that nobody takes them for simulated.
 void say_what_was_there(const Store& store) {
   if (store.units_found == 0) return;
   report::print_error("note: {} {} there already\n",
@@ -745,7 +748,7 @@ int lead(const SimulationSettings& settings, const Interruption& interruption, E
             ? "more may follow: when all tasks have ended, start the array again"
             : "with the others there, too, the same command without --shard writes the result");
     return done.has_rounds ? kStartAgain : kDone;
-  } catch (...) {  // whatever the reason is: what is simulated need not be simulated again
+  } catch (...) {  // whatever the reason, simulated units are kept
     if (session.store() != nullptr) say_what_is_kept(*session.store());
     throw;
   }
@@ -764,13 +767,13 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
   const bool leads = executor->is_owner();
   if (leads && settings.timeout) interruption.limit(*settings.timeout);
   if (settings.max_memory) interruption.limit_memory(*settings.max_memory);
-  // Ranks that have been asked to stop may be gone: no rank waits for them then. The process simply
+  // Ranks that have been asked to stop may be gone: then no rank waits for them, the process simply
   // ends, and mpirun ends the others.
   const auto finish = [&] {
     if (interruption.flag()->load()) return;
     try {
       executor->finish();
-    } catch (const Interrupted&) {  // just now; the work is done
+    } catch (const Interrupted&) {  // interrupted just now, when the work is done
     }
   };
   int status = kDone;
@@ -789,7 +792,7 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
     return kInterrupted;
   } catch (...) {
     finish();
-    // What another rank has run into nobody else knows.
+    // Errors of another rank are reported by that rank alone.
     if (leads || interruption.limit_hit()) throw;
   }
   return leads ? status : kDone;
@@ -829,7 +832,7 @@ void print_result(const SimulationSettings& settings, const ShownResult& result,
   if (settings.quiet) return;
   try {
     show(settings, result, before);
-  } catch (const report::OutputClosed&) {  // the files are in place; the reader has seen enough
+  } catch (const report::OutputClosed&) {  // the files are written; the reader has seen enough
   }
 }
 

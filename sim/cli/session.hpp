@@ -40,8 +40,9 @@ namespace retrysim::cli {
 
 class MemoryWatch;
 
-/// One at a time. While it lives, SIGINT, SIGTERM and SIGHUP set it, and work in the thread that
-/// made it ends at its next stop point; a second signal ends the program.
+/// Sets the flag at signals and limits. While the object lives, SIGINT, SIGTERM and SIGHUP set the
+/// flag, and work in the thread that made the object ends at its next stop point; a second signal
+/// ends the program. There is at most one object at a time.
 class Interruption {
  public:
   Interruption();
@@ -49,15 +50,16 @@ class Interruption {
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 
-  /// Sets it when this time has passed, from now. At most once.
+  /// Sets the flag when `timeout` has passed, from now on. To be called at most once.
   void limit(Duration timeout);
-  /// Sets it when the process has this much memory, and a little more than a small program has by
-  /// itself, whatever it is for. At most once; no limit on systems that do not tell how much it is.
+  /// Sets the flag when the process has more than `bytes` of memory, beyond what a small program
+  /// has by itself. To be called at most once; without effect on systems that do not tell the
+  /// memory.
   void limit_memory(std::uint64_t bytes);
 
   const std::atomic<bool>* flag() const;
-  /// If a limit has set the flag: what the command did, such as "took longer than --timeout
-  /// allows".
+  /// The end of a message if a limit has set the flag, such as "took longer than --timeout allows";
+  /// else empty.
   std::optional<std::string_view> limit_hit() const;
 
  private:
@@ -66,12 +68,12 @@ class Interruption {
   StopScope scope_;
 };
 
-/// Throws the `LimitExceeded` of a command that a limit has ended.
+/// Throws LimitExceeded for a command that a limit has ended.
 [[noreturn]] void throw_limit_exceeded(const Interruption& interruption);
 
 /// Calls `work`, which simulates nothing, until it is done, interrupted, `timeout` has passed or it
-/// takes more than `memory` bytes; gives its exit status. Throws what `work` throws; LimitExceeded
-/// after a limit.
+/// takes more than `memory` bytes; returns its exit status. Throws what `work` throws, and
+/// LimitExceeded after a limit.
 int interruptible(std::optional<Duration> timeout, const std::function<int()>& work,
                   std::optional<std::uint64_t> memory = std::nullopt);
 
@@ -79,102 +81,104 @@ int interruptible(std::optional<Duration> timeout, const std::function<int()>& w
 
 enum class Launch { kAuto, kOn, kOff };
 
-/// "auto", "on" or "off". Throws UsageError.
+/// Reads "auto", "on" or "off". Throws UsageError.
 Launch read_launch(const std::string& text);
 
 /// Whether another one of several processes, started with the same `arguments`, prints the messages
-/// about them. Not with `--mpi off`: then each stands for itself.
+/// about them. False with `--mpi off`: then each process stands for itself.
 bool is_silent_rank(const Arguments& arguments);
 
 /// How many ranks share this machine, as far as the environment tells; 1 with `--mpi off`.
 std::uint64_t ranks_on_this_machine(Launch launch);
 
-/// A rank computes with one thread: --jobs must not ask for more. Throws UsageError.
+/// Throws UsageError if --jobs asks for more than one thread in a rank.
 void check_jobs(Launch launch, bool jobs_given);
 
-/// Ranks of the MPI job as `launch` has it; otherwise `jobs` threads. Throws UsageError if MPI is
-/// wanted but this program was built without it.
+/// Makes an executor: the ranks of the MPI job if `launch` says so, otherwise `jobs` threads.
+/// Throws UsageError if MPI is wanted but this program was built without it.
 std::unique_ptr<Executor> make_executor(Launch launch, int jobs, const std::atomic<bool>* stop);
 
 // --- Memory --------------------------------------------------------------------------------------
 
-/// The least of the memory that the machine has available (MemAvailable), that the control groups
-/// of this process leave (versions 1 and 2), and that its limit on the address space leaves. All
-/// memory, if nothing is known. `root` is that of the file system, for tests.
+/// The free memory, bytes: the least of the machine's available memory (MemAvailable), the memory
+/// that the control groups of this process leave (versions 1 and 2), and that its limit on the
+/// address space leaves. The largest number if nothing is known. `root` is the root of the file
+/// system, for tests.
 std::uint64_t free_memory(const std::filesystem::path& root = "/");
 
-/// From now on, memory that is given back stays with the process, for the next that is taken. For
-/// work that takes and gives back megabytes again and again, as predictions do: the system would
-/// clear every page again. This affects only the time.
+/// Makes freed memory stay with the process from now on. This saves time, and changes nothing else,
+/// in work that takes and frees megabytes again and again, as predictions do: the system would
+/// clear every page again.
 void keep_freed_memory();
 
-/// A number of bytes: "4GiB", "512 MiB", "1.5G", "2GB", "1000000". K, M, G, T, alone or with "iB",
-/// are powers of 1024; with "B" powers of 1000. Empty if it is not one, or 0.
+/// Parses a number of bytes: "4GiB", "512 MiB", "1.5G", "2GB", "1000000". K, M, G, T, alone or with
+/// "iB", are powers of 1024; with "B" powers of 1000. Empty if the text is no such number, or 0.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 // --- Shared options ------------------------------------------------------------------------------
 
-/// One for each processor.
+/// The default number of jobs: one for each processor.
 int default_jobs();
 
-/// Unless the environment variable RETRYSIM_NO_REUSE says otherwise, for tests and benchmarks.
+/// Whether results are reused by default: true, unless the environment variable RETRYSIM_NO_REUSE
+/// says otherwise, for tests and benchmarks.
 bool reuse_by_default();
 
 /// The values of the options that simulating commands share.
 struct SimulationSettings {
   std::vector<std::string> edits;  ///< --set, then --seed and --replications as further edits
   int jobs = default_jobs();
-  bool jobs_given = false;  ///< more than one
+  bool jobs_given = false;  ///< whether --jobs asks for more than one
   Launch launch = Launch::kAuto;
   std::string out;  ///< empty: not given
   bool force = false, quiet = false, progress = true;
   std::string format = "table";  ///< table, csv or json
   std::uint64_t max_events = ~std::uint64_t{0};
   std::optional<Duration> timeout;
-  std::optional<std::uint64_t> max_memory;  ///< bytes of each process; otherwise what is free
+  std::optional<std::uint64_t> max_memory;  ///< bytes of each process; empty: the free memory
   bool reuse = reuse_by_default();
-  std::string store;  ///< empty: beside the results
+  std::string store;  ///< folder of the store; empty: beside the results
   std::uint64_t store_size = std::uint64_t{1} << 30;
-  std::optional<Shard> shard;  ///< of commands with `shard_option`
+  std::optional<Shard> shard;  ///< only for commands with `shard_option`
 };
 
-/// Where the results of a scenario go: to the folder of --out, or below results to NAME after a run
-/// and NAME-COMMAND after any other command.
+/// The folder for the results of a scenario: that of --out, or below `results` NAME after a run and
+/// NAME-COMMAND after any other command.
 std::filesystem::path result_path(const SimulationSettings& settings, const std::string& scenario,
                                   std::string_view command);
 
-/// For ResultFolder: without --out, an earlier result that differs is kept, and the user is told
-/// where.
+/// The function for ResultFolder that, without --out, keeps an earlier result that differs, and
+/// tells the user where.
 report::EarlierKept keep_earlier(const SimulationSettings& settings,
                                  const std::filesystem::path& folder);
 
 /// The texts of --help that differ between commands.
 struct SimulationHelp {
   const char* out;     ///< where the result files go
-  const char* format;  ///< what of standard output --format chooses
+  const char* format;  ///< the part of the output that --format chooses
 };
 
 /// The rows set, seed, replications, jobs, mpi, out, force, format, max-events, max-memory,
 /// timeout, store, store-size, no-reuse, quiet and no-progress.
 Options<SimulationSettings> simulation_options(const SimulationHelp& help);
 
-/// The option --resume, which scripts of earlier versions give.
+/// The help of the option --resume, which scripts of earlier versions give.
 inline constexpr const char* kResumeHelp =
     "go on after an interruption, as every command does by itself";
 
-/// The row shard of a command whose tasks leave their units in the store.
+/// The row `shard`, for commands whose tasks leave their units in the store.
 Options<SimulationSettings> shard_option();
 
-/// "I/N". Throws UsageError.
+/// Reads "I/N". Throws UsageError.
 Shard read_shard(const std::string& text);
 
 /// The only scenario among the words of a command. Throws UsageError with the usage `expected`.
 const std::string& only_scenario(const std::vector<std::string>& words, std::string_view expected);
 
-/// "--vary A=1,2" for each: see `Option::asked`.
+/// Texts "--vary A=1,2" for each varied key: see `Option::asked`.
 std::vector<std::string> vary_requests(const std::vector<std::string>& varied);
 
-/// --variant, for commands that load their variants with `load_variants`.
+/// The row `variant`, for commands that load their variants with `load_variants`.
 template <class Settings>
 Option<Settings> variant_option(std::vector<std::string> Settings::*files) {
   return {{"variant", "NAME=FILE",
@@ -190,23 +194,23 @@ Option<Settings> variant_option(std::vector<std::string> Settings::*files) {
           }};
 }
 
-// The values of options: each throws UsageError, which names --`option`.
+// Readers of the values of options. They throw UsageError, which names --`option`.
 
-/// A finite number.
+/// Reads a finite number.
 double number(std::string_view option, const std::string& text);
-/// A whole number of at least `min`.
+/// Reads a whole number of at least `min`.
 std::uint64_t whole_number(std::string_view option, const std::string& text, std::uint64_t min);
-/// A time; a bare number is seconds. Not zero.
+/// Reads a time above zero; a bare number is seconds.
 Duration duration_above_zero(std::string_view option, const std::string& text);
-/// --jobs: at least 1; more than 1024 counts as 1024.
+/// Reads --jobs: at least 1; more than 1024 counts as 1024.
 int number_of_jobs(const std::string& text);
-/// --format: table, csv or json.
+/// Reads --format: table, csv or json.
 std::string format_word(const std::string& text);
-/// --out or another `option`, which must not be empty; `what` is "folder" or "file".
+/// Reads --out or another `option`, which must not be empty; `what` is "folder" or "file".
 std::string output_path(const std::string& text, std::string_view what = "folder",
                         std::string_view option = "out");
 
-/// A mistake as it is printed: a part of the request has the name of its option.
+/// The printed text of a mistake: a part of the request has the name of its option.
 std::string error_text(Diagnostic d);
 /// Prints errors to standard error.
 void print_errors(const std::vector<Diagnostic>& errors);
@@ -215,7 +219,7 @@ void print_notes(const LoadedScenario& loaded);
 
 // --- The session ---------------------------------------------------------------------------------
 
-// A command at work. With MPI it is in the first rank alone; the others serve it.
+// A session is a command at work. With MPI it exists in the first rank only; the others serve it.
 
 class Session {
  public:
@@ -228,17 +232,17 @@ class Session {
 
   const Interruption& interruption() const { return interruption_; }
   Executor& executor() const { return executor_; }
-  /// Replications that this process computes at once.
+  /// The number of replications that this process computes at once.
   int jobs() const { return executor_.is_alone() ? settings_.jobs : 1; }
-  /// Bytes that each process may take.
+  /// The most bytes that each process may take.
   std::uint64_t max_memory() const { return max_memory_; }
 
-  /// Where the results of a scenario go: see `result_path`. Their units are kept beside it. Throws
-  /// OutputError, also if another result is where --out says.
+  /// The folder for the results of a scenario: see `result_path`. Units are kept beside it. Throws
+  /// OutputError, also if another result is in the folder of --out.
   std::unique_ptr<report::ResultFolder> result_folder(const report::ResultIdentity& identity);
-  /// From now on units are kept beside this result folder, or where --store says.
+  /// Keeps units from now on beside this result folder, or in the folder of --store.
   void keep_units_beside(const std::filesystem::path& folder);
-  /// Null: no units are kept.
+  /// The store of units; null: no units are kept.
   Store* store() const { return store_.get(); }
   const std::filesystem::path& store_folder() const { return store_folder_; }
 
@@ -250,7 +254,7 @@ class Session {
   /// The options of replications from the settings, with the bar as the progress.
   ReplicationOptions replication_options(report::ProgressBar& bar) const;
 
-  /// Calls `work`, which simulates, with these options. Throws what `work` throws, and
+  /// Calls `work`, which simulates, with `replication_options`. Throws what `work` throws, and
   /// LimitExceeded with `name` if --timeout ended it; `bar` is cleared in any case.
   void simulate(const std::string& name, report::ProgressBar& bar,
                 const std::function<void(const ReplicationOptions&)>& work) const;
@@ -264,16 +268,16 @@ class Session {
   std::unique_ptr<Store> store_;
 };
 
-/// The user's command, which must be the same in all ranks.
+/// The user's command and arguments, which must be the same in all ranks.
 struct Invocation {
   std::string command;
   Arguments arguments;
 };
 
-/// Calls `work` and gives its exit status; in the other ranks, if `settings` say that there are
-/// ranks, it serves that process and gives kDone. Says how much of the work was done before, and
-/// after an interruption what is kept of it. Throws what `work` throws, and where a rank is out of
-/// step. UsageError if MPI is wanted but this program was built without it.
+/// Calls `work` and returns its exit status. If `settings` say that there are ranks, the other
+/// ranks serve that process and return kDone. Prints how much of the work was done before, and
+/// after an interruption what is kept of it. Throws what `work` throws, and if a rank is out of
+/// step. Throws UsageError if MPI is wanted but this program was built without it.
 int in_session(const Invocation& invocation, const SimulationSettings& settings,
                const std::function<int(Session&)>& work);
 
@@ -283,10 +287,10 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
 struct ShownResult {
   std::filesystem::path folder;
   std::string_view csv_file;  ///< the file that --format csv prints; json prints result.json
-  const report::Document* document = nullptr;  ///< for people; none: nothing is shown to them
+  const report::Document* document = nullptr;  ///< the output for people; null: none
 };
 
-/// Prints the result as --format asks, or nothing with --quiet; `before` goes in front. Throws
+/// Prints the result as --format asks, with `before` in front, or nothing with --quiet. Throws
 /// OutputError.
 void print_result(const SimulationSettings& settings, const ShownResult& result,
                   std::string_view before = {});

@@ -1,4 +1,4 @@
-// `retrysim size`: how big a retry budget, a queue, a timeout or a number of servers must be.
+// `retrysim size`: finds how big a retry budget, a queue, a timeout or a number of servers must be.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/size.hpp>
@@ -110,7 +110,7 @@ int size(const SizeCommand& command, Session& session) {
         "sure\n");
   }
   const std::string name = plan.base.scenario.name;
-  std::optional<report::ProgressBar> bar;  // one for each stage
+  std::optional<report::ProgressBar> bar;  // a new bar for each stage
   report::ProgressBar none(name, false);
   SizeStudy study;
   session.simulate(name, none, [&](ReplicationOptions run) {
@@ -170,7 +170,7 @@ int size(const Arguments& arguments) {
   if (command->words.size() != 2) {
     throw UsageError("expected a key and a scenario: retrysim size PATH[=LO:HI] SCENARIO");
   }
-  // Either may come first.
+  // The key and the scenario may come in either order.
   std::vector<std::string>& words = command->words;
   if (words[0].ends_with(".toml") && !words[1].ends_with(".toml")) std::swap(words[0], words[1]);
   command->request.what = words[0];

@@ -36,30 +36,31 @@ namespace retrysim::cli {
 
 // --- Responses of --responses --------------------------------------------------------------------
 
-// Responses separated by commas, calls by semicolons.
+// Responses are separated by commas, calls by semicolons.
 
 struct ListedResponse {
   std::string text;  ///< as the user wrote it
   Response response;
-  Duration pause = {};              ///< before the call; only in its first response
-  Duration takes = {};              ///< from the attempt to its answer
-  std::optional<double> draw = {};  ///< in [0, 1]: replaces the random draws that follow it
+  Duration pause = {};              ///< pause before the call; only in its first response
+  Duration takes = {};              ///< time from the attempt to its answer
+  std::optional<double> draw = {};  ///< in [0, 1]: replaces the random draws behind it
 };
 
 /// The responses to one call, in order.
 using Call = std::vector<ListedResponse>;
 
-/// `status[:code][+retry-after=DURATION]`, also with what the service's model says about the error
-/// (add_trait), `timeout` or `connect`. Throws UsageError.
+/// Parses `status[:code][+retry-after=DURATION]`, also with traits of the error from the service's
+/// model (add_trait), `timeout` or `connect`. Throws UsageError.
 Response parse_response(std::string_view text);
 
-/// Throws UsageError, which names the first bad response and its position.
+/// Parses the calls of --responses. Throws UsageError, which names the first bad response and its
+/// position.
 std::vector<Call> parse_calls(std::string_view text);
 
 /// The parts of `text` between separators, without blanks around them.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-/// The number that the whole of `text` spells, if it does.
+/// The number that `text` is as a whole; empty if it is none.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number value{};
@@ -71,25 +72,25 @@ std::optional<Number> parse_number(std::string_view text) {
 
 // --- Calls of --calls ----------------------------------------------------------------------------
 
-// Calls from a CSV file: what was answered, how long it took, how long the client paused between
-// calls, and what it drew.
+// Calls from a CSV file: the answers, how long they took, how long the client paused between calls,
+// and its draws.
 
-/// A file of calls is missing, unreadable or wrong; the message names file and line.
+/// Thrown if a file of calls is missing, unreadable or wrong; the message names file and line.
 class BadCallFile : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The calls of a file, in order; "-" is standard input. Columns `call` and `response`, and as
-/// wanted `pause_s`, `takes_s` (both in seconds, empty: 0) and `draw` (in [0, 1]). Neighbouring
-/// rows of the same `call` are one call; its pause stands in the first of them. Throws BadCallFile.
+/// The calls of a file, in order; "-" is standard input. Columns are `call` and `response`, and
+/// optionally `pause_s`, `takes_s` (both in seconds, empty: 0) and `draw` (in [0, 1]). Neighbouring
+/// rows of the same `call` are one call; its pause is in the first row. Throws BadCallFile.
 std::vector<Call> read_calls(const std::string& path);
 
 // --- Decisions as a table, CSV or JSON -----------------------------------------------------------
 
 enum class DecisionFormat { kTable, kCsv, kJson };
 
-/// One line of the output. What does not apply is left empty.
+/// A decision, one line of the output. Members that do not apply are empty.
 struct Decision {
   std::size_t call = 0;
   std::uint32_t attempt = 0;
@@ -103,14 +104,14 @@ struct Decision {
   std::optional<Duration> send_wait;
 };
 
-/// One line a decision; columns of the table for people are left out where they are empty. A table
-/// that does not fit into so many columns becomes a block of lines for each decision.
+/// The decisions in a format, one line for each; empty columns of the table for people are left
+/// out. A table that does not fit into `columns` becomes a block of lines for each decision.
 std::string decision_table(const std::vector<Decision>& decisions, DecisionFormat format,
                            std::size_t columns);
 
 // --- Reading calls -------------------------------------------------------------------------------
 
-// With fast-cpp-csv-parser. Number cells are taken as text and converted here, as in
+// Calls are read with fast-cpp-csv-parser. Number cells are taken as text and converted here, as in
 // sim/scenario/text/csv_inputs.cpp.
 
 namespace {
@@ -169,7 +170,7 @@ class CallFile {
 
   bool next(CallRow& row) {
     try {
-      // A cell that the file does not have keeps what is there.
+      // A cell that the file does not have keeps its default.
       return reader_.read_row(row.call, row.response, row.pause_s, row.takes_s, row.draw);
     } catch (const io::error::base&) {
       throw BadCallFile(place() + "not a row of CSV with the cells that the header line names");
@@ -224,9 +225,9 @@ std::vector<Call> read_calls(const std::string& path) {
 
 // --- Reading responses ---------------------------------------------------------------------------
 
-// `status[:code][+retry-after=DURATION][+retryable]...`, `timeout` or `connect`. A duration without
-// a unit is in milliseconds, as in the header. One that no client could read is kept as no
-// suggestion, because ignoring it is one of the rules that can be tried out here.
+// A response is `status[:code][+retry-after=DURATION][+retryable]...`, `timeout` or `connect`. A
+// duration without a unit is in milliseconds, as in the header. A duration that no client could
+// read becomes no suggestion: clients ignore it, and that can be tried out here.
 
 namespace {
 
@@ -237,8 +238,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-/// The milliseconds that a duration with a unit stands for, as the header would have them; empty
-/// for what is none, which is left to the clients to read or to ignore.
+/// The milliseconds of a duration with a unit, as in the header; empty for other texts, which
+/// clients read or ignore themselves.
 std::string in_milliseconds(std::string_view text) {
   const bool has_unit = text.find_first_of("nmsuh") != std::string_view::npos;
   const auto written = has_unit ? scenario::parse_duration(text) : std::nullopt;
@@ -253,8 +254,9 @@ std::string in_milliseconds(std::string_view text) {
   return std::to_string(ns / 1'000'000);
 }
 
-/// "retry-after=1500ms", "retry-after=1.5s"; without a unit milliseconds, as in the header itself.
-/// Or what the service's model says about the error: "retryable", "throttling".
+/// Parses an addition to a response: "retry-after=1500ms", "retry-after=1.5s", without a unit
+/// milliseconds, as in the header itself; or a trait of the error from the service's model:
+/// "retryable", "throttling".
 void parse_addition(std::string_view header, Response& response) {
   if (add_trait(header, response.traits)) return;
   const std::size_t equals = header.find('=');
@@ -274,7 +276,7 @@ void parse_addition(std::string_view header, Response& response) {
   const std::string milliseconds = in_milliseconds(value);
   response.retry_after = parse_retry_after(milliseconds.empty() ? value : milliseconds);
   if (response.retry_after) return;
-  // What a client cannot read it ignores, and so does the strategy: that can be tried out here.
+  // A value that a client cannot read is ignored, here as well: that can be tried out.
   report::print_error(
       "note: '{}' is ignored, as clients do with a value that is not a whole number of "
       "milliseconds of at least 0\n",
@@ -340,18 +342,18 @@ namespace {
 constexpr std::array<std::string_view, 11> kColumns = {
     "call",  "attempt", "time_s",        "response",  "class",      "decision",
     "quota", "delay_s", "measured_rate", "fill_rate", "send_wait_s"};
-constexpr std::size_t kMeasuredRate = 8;  // its place; the fill rate follows
+constexpr std::size_t kMeasuredRate = 8;  // its column; the fill rate follows
 
 double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
-/// Shortest text that reads back as the same number.
+/// The shortest text that reads back as the same number.
 std::string number_text(double value) {
   std::array<char, 32> buffer;
   const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
   return error == std::errc{} ? std::string(buffer.data(), end) : std::string();
 }
 
-/// The cells of a row in the order of kColumns; null where there is nothing to say.
+/// The cells of a row in the order of kColumns; null for empty members.
 std::array<nlohmann::ordered_json, kColumns.size()> cells_of(const Decision& row) {
   using Json = nlohmann::ordered_json;
   const auto optional = [](const auto& value) { return value ? Json(*value) : Json(); };
@@ -411,7 +413,7 @@ std::string to_blocks(const std::vector<TextRow>& rows, std::size_t columns) {
   return report::listing_in_blocks(listing, columns);
 }
 
-/// Aligned columns; a column without any content is left out.
+/// The rows as aligned columns; a column without any content is left out.
 std::string to_table(std::vector<TextRow> rows, std::size_t columns, std::size_t gap = 2) {
   std::array<std::size_t, kColumns.size()> width{};
   for (std::size_t i = 0; i < kColumns.size(); ++i) {
@@ -454,7 +456,7 @@ std::string decision_table(const std::vector<Decision>& rows, DecisionFormat for
       for (std::size_t i = 0; i < cells.size(); ++i) object[std::string(kColumns[i])] = cells[i];
       array.push_back(std::move(object));
     }
-    // Bytes that are no UTF-8 can only come from the command line; they are shown as U+FFFD.
+    // Bytes that are not UTF-8 can only come from the command line; they are shown as U+FFFD.
     return array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
   }
   std::vector<TextRow> texts(1);
@@ -476,11 +478,11 @@ namespace {
 
 struct StrategyOptions {
   std::string mode, revision, sdk, api;
-  std::optional<std::string> responses, file, times;  // as given
+  std::optional<std::string> responses, file, times;  // options as given
   std::vector<Call> calls;
   std::optional<double> draw;
   std::optional<int> quota;
-  std::vector<Time> at;  // one for each response; empty: each attempt answers at once
+  std::vector<Time> at;  // a time for each response; empty: each attempt is answered at once
   bool long_poll = false;
   std::vector<std::string> edits;
   std::uint64_t seed = 1;
@@ -578,7 +580,7 @@ Options<StrategyOptions> strategy_options() {
        [](O& o, const std::string& text) { o.format = parse_format(text); }}};
 }
 
-/// Reads what is needed of each other, and refuses what cannot be combined.
+/// Completes options that depend on each other, and refuses those that cannot be combined.
 void settle(StrategyOptions& o) {
   if (o.mode.empty() && !has_version(o.sdk))
     throw UsageError("--mode is missing; expected one such as --mode standard");
@@ -593,8 +595,8 @@ void settle(StrategyOptions& o) {
 
 // --- The rules -----------------------------------------------------------------------------------
 
-/// The keys of a group that the command line gives, in the form of a scenario. Everything beyond
-/// [client.x.retry] is there only because a scenario needs it.
+/// A scenario with the keys that the command line gives. Everything beyond [client.x.retry] is
+/// there only because a scenario needs it.
 std::string scenario_text(const StrategyOptions& options) {
   std::string text =
       "name = \"strategy\"\nduration = \"1s\"\n"
@@ -610,7 +612,7 @@ std::string scenario_text(const StrategyOptions& options) {
   return text;
 }
 
-/// An error of the loader in the words of this command, whose keys have no path in front.
+/// An error of the loader in the words of this command, whose keys have no path before them.
 std::string in_own_words(std::string message) {
   constexpr std::string_view kPath = "client.x.retry.";
   for (std::size_t i = 0; (i = message.find(kPath)) != std::string::npos;) {
@@ -679,7 +681,7 @@ RetryRules resolve_rules(const StrategyOptions& options) {
 
 // --- The play ------------------------------------------------------------------------------------
 
-/// Plays the calls one after the other and keeps what was decided.
+/// Plays the calls one after the other and keeps the decisions.
 class Player {
  public:
   Player(const StrategyOptions& options, const RetryRules& rules)
@@ -692,7 +694,7 @@ class Player {
       ++call_;
       const std::size_t next_response = response_ + call.size();
       play_call(call);
-      response_ = next_response;  // also those that the call did not get to
+      response_ = next_response;  // also skips responses that the call did not get to
     }
     return std::move(rows_);
   }
@@ -718,8 +720,8 @@ class Player {
     strategy_.abandon(std::move(token));  // the list of responses ends here
   }
 
-  /// Sleeps the delay, waits for a send token, and sets the clock to when the answer comes. False
-  /// if the strategy does not let the attempt go.
+  /// Waits for the delay and a send token, and sets the clock to the time of the answer. False if
+  /// the strategy does not let the attempt go.
   bool send(RetryToken& token, Decision& row) {
     const bool timed = !options_.at.empty();
     const Time at = timed ? options_.at[response_] : Time::max();
@@ -743,7 +745,7 @@ class Player {
         strategy_.abandon(std::move(token));
         return false;
       }
-      // The answer comes at the time that was given, even if the attempt would have had to wait.
+      // The answer comes at the given time, even if the attempt would have to wait longer.
       if (sent + wait > at) break;
       waited += wait;
       sent = sent + wait;
@@ -790,7 +792,7 @@ class Player {
   std::vector<Decision> rows_;
   Time clock_;
   std::size_t call_ = 0;
-  std::size_t response_ = 0;  // over all calls
+  std::size_t response_ = 0;  // index over all calls
 };
 
 constexpr const char* kStrategyUsage =

@@ -1,5 +1,5 @@
-// `retrysim sweep`: the grid of all combinations of varied keys, resumable, in shards, over threads
-// or MPI ranks.
+// `retrysim sweep`: simulates the grid of all combinations of varied keys, resumable, in shards,
+// over threads or MPI ranks.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/simulation.hpp>
@@ -68,7 +68,7 @@ fs::path folder_of(const SweepCommand& options, const std::string& name) {
       shard ? fmt::format("sweep-shard-{}-of-{}", shard->index, shard->count) : "sweep");
 }
 
-/// Writes and prints what there is at the end; an exit status.
+/// Writes and prints the result of the sweep; returns an exit status.
 int conclude(const SweepCommand& options, Sweep& sweep, report::ResultFolder& folder) {
   const report::SweepOverview overview = report::write_sweep_files(
       folder, sweep.plan(), [&](std::size_t i) { return sweep.point(i); });
@@ -101,7 +101,8 @@ int sweep(const SweepCommand& options, Session& session) {
   const fs::path path = folder_of(options, name);
   std::vector<fs::path> reads = plan.inputs;
   reads.push_back(options.request.scenario);
-  // Made before the simulation, so that a folder that must not be written is reported at once.
+  // The folder is made before the simulation, so that one that must not be written is reported at
+  // once.
   report::ResultFolder folder(
       path, report::identity_of(plan.base, reads, "sweep", sweep_options().asked(options)),
       options.force, keep_earlier(options, path));

@@ -125,7 +125,7 @@ Options<TipCommand> tip_options() {
        "(result.json)"}));
 }
 
-/// Writes and prints what there is at the end; an exit status.
+/// Writes and prints the result of the search; returns an exit status.
 int conclude_search(const TipCommand& options, const TipPlan& plan,
                     const std::vector<TipPoint>& points, report::ResultFolder& folder) {
   const bool is_curve = !options.request.varying.empty();
@@ -157,7 +157,7 @@ int search_for_tipping_points(const TipCommand& options, Session& session) {
   }
   const std::string name = plan.base.scenario.name;
   const bool several = !options.request.varying.empty();
-  std::optional<report::ProgressBar> bar;  // one for each value
+  std::optional<report::ProgressBar> bar;  // a new bar for each value
   report::ProgressBar none(name, false);
   TipSearchOptions search;
   search.probing = [&](const std::string& point, int probe, double value) {
@@ -192,7 +192,7 @@ double read_tolerance(const std::string& text) {
   return value;
 }
 
-/// Reads what is needed of each other, and refuses what cannot be combined.
+/// Completes options that depend on each other, and refuses those that cannot be combined.
 void settle(TipCommand& o) {
   only_scenario(o.scenarios, "retrysim tip SCENARIO --trigger PATH=LO:HI");
   if (o.hysteresis) {

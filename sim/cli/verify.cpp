@@ -1,4 +1,4 @@
-// `retrysim verify`: whether the files of results are as they were written.
+// `retrysim verify`: checks whether the files of results are as they were written.
 //
 // SPDX-License-Identifier: MIT
 #include "cli/commands.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether a result is intact; says what is not.
+/// Whether a result is intact; prints what is not.
 bool verify_one(const fs::path& folder, bool quiet) {
   // A run that replaces the result waits until all its files have been read.
   std::error_code error;
