@@ -23,7 +23,7 @@ namespace {
 
 bool is_blank(std::string_view line) { return scenario::trimmed(line).empty(); }
 
-/// What a mode of defaults has for a connection; the modes but legacy retry as standard does.
+/// The connect timeout of a mode of defaults; all modes but legacy retry as standard does.
 struct DefaultsMode {
   std::string_view name, connect_timeout;
 };
@@ -31,12 +31,12 @@ constexpr DefaultsMode kDefaultsModes[] = {{"legacy", ""},          {"standard",
                                            {"in-region", "1100ms"}, {"cross-region", "3100ms"},
                                            {"mobile", "30s"},       {"auto", ""}};
 
-/// One setting of the file. `place` names it.
+/// A setting of the file, and the name of its place.
 struct AwsSetting {
   std::string value, place;
 };
 
-/// What one profile, or the environment, says of retries.
+/// The settings for retries of one profile, or of the environment.
 struct AwsProfile {
   std::optional<AwsSetting> mode, attempts, new_retries, defaults;
 
@@ -88,7 +88,7 @@ void add_aws_policy(const AwsProfile& profile, const std::string& section, Readi
 
 constexpr std::string_view kUnrelated = "is not about retries";
 
-/// Why a setting that is not used was left out.
+/// The reason why an unused setting was left out.
 std::string_view why_not_for_aws(std::string_view name) {
   if (name.find("metadataservice") != std::string_view::npos)
     return "is about requests for credentials";
@@ -97,7 +97,7 @@ std::string_view why_not_for_aws(std::string_view name) {
   return kUnrelated;
 }
 
-/// The words of a line of a shell; a quoted part belongs to its word.
+/// The words of a line of shell; a quoted part belongs to its word.
 std::vector<std::string> shell_words(std::string_view line) {
   std::vector<std::string> words;
   std::string word;
@@ -152,17 +152,18 @@ class AwsReader {
     profile_ = {};
   }
 
-  /// Beside [profile default], [default] counts for nothing.
+  /// Drops the policy of [default] if there is a [profile default], beside which it does not count.
   void leave_plain_default() {
     if (!plain_default_ || !prefixed_default_) return;
     std::vector<ImportedPolicy>& policies = result_.policies;
     if (*plain_default_ >= policies.size() || policies[*plain_default_].from != "default") return;
-    if (*plain_default_ == *prefixed_default_) return;  // it says nothing of retries
+    // [profile default] says nothing about retries.
+    if (*plain_default_ == *prefixed_default_) return;
     policies.erase(policies.begin() + static_cast<std::ptrdiff_t>(*plain_default_));
     reading_.remarks.push_back({"[default]", "[profile default] takes its place"});
   }
 
-  /// `[profile NAME]`, with a comment behind it or not.
+  /// Reads `[profile NAME]`, with or without a comment behind it; false for other lines.
   bool read_section(std::string_view line) {
     const std::size_t end = line.find(']');
     if (line.front() != '[' || end == std::string_view::npos) return false;
@@ -190,7 +191,7 @@ class AwsReader {
     if (is_blank(line) || line.front() == '#' || line.front() == ';') return;
     if (read_section(line)) return;
     const bool indented = whole.front() == ' ' || whole.front() == '\t';
-    // Lines of a script, of which only variables are read.
+    // Lines of a script are read only for their variables.
     if (!has_sections_ && (line.find("AWS_") != std::string_view::npos ||
                            (!variable_.empty() && line.starts_with("value:")))) {
       read_variables(line);
@@ -208,7 +209,7 @@ class AwsReader {
         equals != std::string_view::npos && field.find_first_of(" \t\"'$(") == std::string::npos;
     const bool nested = indented && !above_.empty();
     if (!is_name) {
-      if (nested) return;  // the value above goes on
+      if (nested) return;  // the line continues the value above
       if (!has_sections_) {
         reading_.remarks.push_back({fmt::format("line {}", number_), "is no setting", true});
         return;
@@ -229,8 +230,9 @@ class AwsReader {
     }
   }
 
-  /// Words such as AWS_MAX_ATTEMPTS=5, behind `export`, in front of a command, in a Dockerfile; or
-  /// the name of a variable in YAML: `AWS_MAX_ATTEMPTS: "5"`, `- name: AWS_MAX_ATTEMPTS`.
+  /// Reads variables from words such as AWS_MAX_ATTEMPTS=5, behind `export`, in front of a command,
+  /// in a Dockerfile; or from the name of a variable in YAML: `AWS_MAX_ATTEMPTS: "5"`, `- name:
+  /// AWS_MAX_ATTEMPTS`.
   void read_variables(std::string_view line) {
     bool any = false;
     const std::vector<std::string> words = shell_words(line);
@@ -277,7 +279,7 @@ class AwsReader {
     read_setting(name, value, name, false);
   }
 
-  /// A name without aws, _ and dots: AWS_RETRY_MODE, aws.retryMode and retry_mode are one.
+  /// A name without aws, _ and dots: AWS_RETRY_MODE, aws.retryMode and retry_mode are the same.
   static std::string plain(std::string_view field) {
     std::string name = plain_name(field);
     std::erase(name, '.');
@@ -319,7 +321,7 @@ class AwsReader {
       }
       say(profile_.attempts, {in_toml(*attempts), place});
     } else if (name == "newretries2026") {
-      say(profile_.new_retries, {in_lower_case(value), place});  // any word but true is none
+      say(profile_.new_retries, {in_lower_case(value), place});  // any word but "true" means no
     } else if (name == "defaultsmode") {
       say(profile_.defaults,
           one_of(field, value, place,
@@ -341,10 +343,10 @@ class AwsReader {
   AwsProfile profile_;
   std::string section_;
   std::optional<std::size_t> plain_default_, prefixed_default_;  // places of their policies
-  bool of_a_profile_ = true;  // sections such as [services mine] are none
+  bool of_a_profile_ = true;  // false in sections such as [services mine]
   bool has_sections_ = false;
-  std::string variable_;  // of `name: AWS_...`, whose value follows
-  std::string above_;     // a line that is indented belongs to this setting
+  std::string variable_;  // variable of `name: AWS_...`, whose value follows
+  std::string above_;     // setting to which indented lines belong
   int number_ = 0;
 };
 

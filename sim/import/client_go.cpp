@@ -23,7 +23,7 @@ void read_client_go(ImportedPolicy& p, const Field& f) {
   const double factor = growth ? growth.number(0, 1e6) : 0;
   std::string origin = steps.path();
   if (cap && cap.duration(1e-9) > Duration::zero() && factor > 1) {
-    std::int64_t until = 1;  // attempts until the cap ends them
+    std::int64_t until = 1;  // number of attempts until the cap ends them
     for (double delay = base.in_seconds(); until < attempts && delay > 0; ++until) {
       delay *= factor;
       if (delay > cap.duration(1e-9).in_seconds()) break;

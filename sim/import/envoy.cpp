@@ -24,13 +24,13 @@ constexpr std::string_view kByList = "retriable-status-codes";
 
 namespace {
 
-/// The errors that a condition stands for; none of an unknown one.
+/// The errors that a condition stands for; empty for an unknown condition.
 std::vector<std::string> errors_of(const std::string& condition) {
   struct Condition {
     std::string_view name;
     std::vector<std::string> errors;
   };
-  // Without any answer at all (a reset, a timeout) a request is retried by the first three, too.
+  // The first three conditions also retry a request without any answer (a reset, a timeout).
   static const std::vector<Condition> kConditions = {
       {"5xx", {"5xx", "timeout", "connection"}},
       {"gateway-error", {"502", "503", "504", "timeout", "connection"}},
@@ -39,7 +39,7 @@ std::vector<std::string> errors_of(const std::string& condition) {
       {"connect-failure", {"connection"}},
       {"refused-stream", {"connection"}},
       {"retriable-4xx", {"409"}},
-      // Of gRPC, by the statuses that stand for these codes in HTTP.
+      // Conditions of gRPC, by the HTTP statuses that stand for these codes.
       {"cancelled", {"499"}},
       {"deadline-exceeded", {"504"}},
       {"internal", {"500"}},
@@ -49,7 +49,8 @@ std::vector<std::string> errors_of(const std::string& condition) {
   for (const Condition& c : kConditions) {
     if (c.name == condition) return c.errors;
   }
-  const std::optional<double> status = number_in(condition);  // Istio has them in this list, too
+  // Istio allows statuses in this list, too.
+  const std::optional<double> status = number_in(condition);
   if (status && *status >= 400 && *status < 600) return {condition};
   return {};
 }
@@ -131,8 +132,8 @@ constexpr FieldRow kHedgeFields[] = {
 constexpr FieldRow kConnectionFields[] = {
     {"max_connections", "max_connections", As::kConnections},
 };
-// An attempt beyond a limit fails at once and is not tried again (retry_state_impl.cc, 01c2c1f:
-// never after an overflow), as retry.on says.
+// Fields of a circuit breaker's thresholds. An attempt beyond a limit fails at once and is not
+// retried (retry_state_impl.cc, 01c2c1f: never after an overflow), as retry.on says.
 constexpr FieldRow kThresholdFields[] = {
     {"max_requests", "bulkhead.max_concurrent", As::kConnections},
     left_out("track_remaining", "is about statistics"),
@@ -182,7 +183,7 @@ void read_hedge_policy(ImportedPolicy& p, const Field& hedge, const Field& polic
   if (!hedge) return;
   const Field on_timeout = hedge["hedge_on_per_try_timeout"], timeout = policy["per_try_timeout"];
   if (on_timeout && on_timeout.flag() && timeout) {
-    // The first attempt goes on, and so there is no timeout that ends it.
+    // With hedging the first attempt goes on, so that no timeout ends it.
     set(p, "retry.hedging.delay", in_toml(timeout.duration()),
         on_timeout.path() + " with " + timeout.path());
     remove(p, "attempt_timeout");
@@ -190,8 +191,8 @@ void read_hedge_policy(ImportedPolicy& p, const Field& hedge, const Field& polic
   read_fields(p, hedge, kHedgeFields);
 }
 
-/// What belongs to the service's instances, whose table an import does not have, with the line that
-/// says it there. Percentages in common.proto and endpoint.proto.
+/// Leaves out settings of the service's instances, whose table an import does not have, with the
+/// line to write there. Percentages are in common.proto and endpoint.proto.
 void leave_panic(const Field& cluster) {
   const auto leave = [](const Field& field, std::string_view key, const std::string& value) {
     field.leave(fmt::format("of the service's instances: write {} = {} there", key, value));
@@ -207,7 +208,7 @@ void leave_panic(const Field& cluster) {
   }
 }
 
-/// The filter that limits the attempts at a service, with the line that says it there.
+/// Leaves out the filter that limits the attempts at a service, with the line to write there.
 void leave_adaptive_concurrency(const Field& filter) {
   const Field gradient = filter["gradient_controller_config"];
   const Field enabled = filter.at("enabled.default_value");
@@ -274,7 +275,7 @@ void read_envoy_cluster(ImportedPolicy& p, const Field& cluster) {
   leave_panic(cluster);
 }
 
-/// The names of the clusters that a route sends to; empty if it does not say.
+/// The names of the clusters that a route sends to; empty if it names none.
 std::vector<std::string> clusters_of(const Field& route) {
   if (const Field cluster = route["cluster"]; cluster) return {cluster.text()};
   std::vector<std::string> names;
@@ -288,8 +289,8 @@ bool is_of_istio(std::string_view cluster) {
   return cluster.starts_with("outbound|") || cluster.starts_with("inbound|");
 }
 
-/// Istio's clusters are called outbound|80|v1|reviews.shop.svc.cluster.local: direction, port,
-/// subset, host.
+/// A name for a cluster's client group. Istio's clusters are called
+/// outbound|80|v1|reviews.shop.svc.cluster.local: direction, port, subset, host.
 std::string name_of_cluster(const std::string& cluster) {
   if (!is_of_istio(cluster)) return group_name(cluster);
   const std::size_t last = cluster.rfind('|');
@@ -311,7 +312,7 @@ void set_default_budget(ImportedPolicy& p, const std::string& cluster) {
 /// Policies of a file, each with the cluster that it is for.
 struct Routes {
   ImportedConfiguration* result;
-  std::vector<std::string> targets;  // of the policies; empty: not said
+  std::vector<std::string> targets;  // targets of the policies; empty: not known
 
   void add(const Field& policy, const Field& route, const Field& hedging) {
     const std::vector<std::string> clusters = clusters_of(route);
@@ -332,8 +333,8 @@ struct Routes {
     result->policies.push_back(std::move(p));
   }
 
-  /// The routes of a virtual host have its policy, unless they have their own. Those that send to
-  /// the same cluster with the same timeout are one.
+  /// Adds policies for the routes of a virtual host, which have its policy unless they have their
+  /// own. Routes to the same cluster with the same timeout give one policy.
   bool add_inherited(const Field& host) {
     const Field policy = host["retry_policy"];
     std::set<std::pair<std::string, std::string>> known;
@@ -356,8 +357,7 @@ void import_envoy(const Documents& documents, Reading& reading, ImportedConfigur
   for (const Field& d : documents) {
     each_map(d, [&](const Field& map) {
       if (const Field policy = map["retry_policy"]; policy) {
-        // Filters have policies for requests of their own (core.v3.RetryPolicy), without
-        // conditions.
+        // Filters have policies for their own requests (core.v3.RetryPolicy), without conditions.
         const bool of_routes = map.path() == d.path() || map["routes"] || map["cluster_header"] ||
                                policy["retry_on"] || !clusters_of(map).empty();
         if (!of_routes) {
@@ -389,7 +389,7 @@ void import_envoy(const Documents& documents, Reading& reading, ImportedConfigur
       result.policies.push_back(std::move(p));
     }
   }
-  // A policy that does not say where it sends to is for the only cluster there is.
+  // A policy without a target is for the only cluster, if there is just one.
   const PoliciesByName by_target(routes.targets);
   const bool is_alone = std::ranges::count_if(clusters, speaks) == 1;
   for (const Field& c : clusters) {

@@ -1,4 +1,4 @@
-// The table of families, and what is done for each: read the text, translate, list what is left.
+// The table of families, and the steps for each: read the text, translate it, list what is left.
 //
 // SPDX-License-Identifier: MIT
 #include "import/families.hpp"
@@ -21,7 +21,7 @@
 
 namespace retrysim::imports {
 
-// Each in the file of its name.
+// These functions are in the files of their names.
 void import_istio(const Documents&, Reading&, ImportedConfiguration&);
 void import_gateway_api(const Documents&, Reading&, ImportedConfiguration&);
 void import_linkerd(const Documents&, Reading&, ImportedConfiguration&);
@@ -39,7 +39,7 @@ void import_urllib3(const Documents&, Reading&, ImportedConfiguration&);
 
 namespace {
 
-// The first one with a mark in a text counts, if it can read it.
+// The families. In a text, the first family with a mark there counts, if it can read it.
 constexpr Family kFamilies[] = {
     {{"envoy", "routes and clusters, or one retry policy"},
      "a retry_policy or hedge_policy of a route or virtual host, or one retry policy",
@@ -111,7 +111,7 @@ constexpr Family kFamilies[] = {
      import_client_go},
 };
 
-/// Whether the text has one of the marks, which have blanks between them.
+/// Whether the text contains one of the marks, which are separated by blanks.
 bool has_mark(std::string_view marks, const std::string& text) {
   for (std::string_view rest = marks; !rest.empty();) {
     const std::string_view mark = rest.substr(0, rest.find(' '));
@@ -121,7 +121,7 @@ bool has_mark(std::string_view marks, const std::string& text) {
   return false;
 }
 
-/// Software that has rules for retries, but is not read: what its files have somewhere.
+/// Software with rules for retries that is not imported, and the marks of its files.
 struct Stranger {
   std::string_view name, marks;
 };
@@ -132,10 +132,10 @@ constexpr Stranger kStrangers[] = {
     {"Kong", "_format_version konghq.com"},
 };
 
-/// Two groups of one name could not stand in one scenario.
+/// Makes the names of policies different: a scenario cannot have two groups of one name.
 void make_names_unique(std::vector<ImportedPolicy>& policies) {
   std::set<std::string> taken;
-  std::map<std::string, int> next;  // numbers behind names that are taken
+  std::map<std::string, int> next;  // next number behind each taken name
   for (ImportedPolicy& p : policies) {
     const std::string wanted = p.name;
     int& n = next.try_emplace(wanted, 2).first->second;
@@ -143,8 +143,7 @@ void make_names_unique(std::vector<ImportedPolicy>& policies) {
   }
 }
 
-/// Adds the document, or, in place of a list of Kubernetes and of a map of such lists, the objects
-/// in it.
+/// Adds a document; in place of a list of Kubernetes, or of a map of such lists, the objects in it.
 void add_objects(const Field& document, Documents& documents) {
   const std::size_t before = documents.size();
   const auto add_items = [&](const Field& list) {
@@ -162,7 +161,7 @@ void add_objects(const Field& document, Documents& documents) {
 
 void read_documents(const Family& family, const std::string& text, Reading& reading,
                     ImportedConfiguration& result) {
-  std::vector<std::string> names;  // of the documents
+  std::vector<std::string> names;  // names of the documents
   Tree tree;
   if (family.syntax == Syntax::kSpring) {
     tree = read_spring(reading.file, text, names);
@@ -194,8 +193,9 @@ void read_documents(const Family& family, const std::string& text, Reading& read
   for (const Field& d : whole) list_unused(d, reading);
 }
 
-/// An error of the loader, said of the field that the key comes from: it begins with the key, and
-/// words that only keys have ("none") are left out. Nothing if it is about no such key.
+/// An error of the loader in terms of the field that the key comes from. The loader's message
+/// begins with the key; words that only keys have ("none") are left out. Empty if the error is not
+/// about an imported key.
 std::optional<Diagnostic> said_of_field(const Diagnostic& error,
                                         const ImportedConfiguration& imported,
                                         const Reading& reading) {
@@ -206,7 +206,7 @@ std::optional<Diagnostic> said_of_field(const Diagnostic& error,
       const std::string start = group + key.path;
       const std::size_t verb = error.message.find(" is ", group.size()),
                         expected = error.message.find("expected ");
-      // Of a list, the loader names the element.
+      // In a list, the loader names the element.
       if (!error.message.starts_with(start) || verb == std::string::npos ||
           expected == std::string::npos ||
           (error.message[start.size()] != ' ' && error.message[start.size()] != '[')) {
@@ -218,7 +218,7 @@ std::optional<Diagnostic> said_of_field(const Diagnostic& error,
                       .message = fmt::format("{}, which makes {}, is wrong; {}", key.source, made,
                                              range.substr(0, range.find(", or \""))),
                       .source_line = {}};
-      // A map stands where the first of what is read in it does.
+      // The place of a map is that of the first field read in it.
       const std::string path = key.source.substr(0, key.source.find(", "));
       if (const auto field = reading.used.lower_bound(path);
           field != reading.used.end() && field->first.starts_with(path)) {
@@ -231,7 +231,8 @@ std::optional<Diagnostic> said_of_field(const Diagnostic& error,
   return std::nullopt;
 }
 
-/// What was imported must be what a scenario may say; the loader knows.
+/// Checks that the imported keys are valid by loading a scenario with them. Throws
+/// BadConfiguration.
 void check_that_it_loads(const ImportedConfiguration& imported, const Reading& reading) {
   std::string text =
       "name = \"import\"\nduration = \"1s\"\n[service.api]\nservice_time = \"1ms\"\n" +
@@ -319,8 +320,8 @@ ImportedConfiguration import_configuration(std::string_view kind, const std::str
 
 namespace {
 
-/// The field as seen from the place that the policy comes from: without the names that both have in
-/// front, but for the last of them.
+/// A field's path relative to the place that the policy comes from: without the names with which
+/// both begin, except the last of these.
 std::string seen_from(const std::string& place, const std::string& field) {
   std::size_t same = 0, dot = 0, before = 0;
   while (same < place.size() && same < field.size() && place[same] == field[same]) {

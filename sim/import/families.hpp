@@ -1,4 +1,4 @@
-// What can be imported: one row and one file a family.
+// The families of configurations that can be imported: a row and a file for each.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -13,31 +13,31 @@
 
 namespace retrysim::imports {
 
-/// Adds a policy for each that the documents have.
+/// Adds a policy for each policy in the documents.
 using FromDocuments = void (*)(const Documents& documents, Reading& reading,
                                ImportedConfiguration& result);
-/// Reads a text that is neither YAML nor JSON.
+/// Adds the policies of a text that is neither YAML nor JSON.
 using FromText = void (*)(const std::string& text, Reading& reading, ImportedConfiguration& result);
 
-/// How a text is read before it is translated.
+/// The syntax by which a text is read before it is translated.
 enum class Syntax : std::uint8_t {
   kYaml,      ///< YAML or JSON
-  kComments,  ///< the same; JSON may have comments
+  kComments,  ///< YAML or JSON, which may have comments
   kSpring,    ///< YAML or properties, with dotted names, placeholders and profiles
 };
 
 struct Family {
   ImportKind kind;
-  /// What makes a policy: without any of it, a file of this kind says nothing about retries.
+  /// The parts that make a policy: without them, a file of this kind says nothing about retries.
   std::string_view needs;
-  /// Texts that such a file has somewhere, with blanks between them; empty: it cannot be told.
+  /// Texts that mark such a file, separated by blanks; empty: the kind cannot be recognized.
   std::string_view marks;
   FromDocuments from_documents = nullptr;
   Syntax syntax = Syntax::kYaml;
-  FromText from_text = nullptr;  ///< instead of `from_documents`
+  FromText from_text = nullptr;  ///< in place of `from_documents`
 };
 
-/// In the order in which they are listed.
+/// The families in the order in which they are listed.
 std::span<const Family> families();
 
 }  // namespace retrysim::imports

@@ -12,9 +12,8 @@ namespace retrysim::imports {
 
 namespace {
 
-// The parameters of Finagle's RetryBudget.apply, of the functions of Backoff and of MethodBuilder.
-// Backoff.scala: the first delay is `start` itself; equal jitter doubles from there as it does
-// here.
+// Reads the parameters of Finagle's functions of Backoff. Backoff.scala: the first delay is `start`
+// itself; equal jitter doubles from there, as it does here.
 void read_finagle_backoff(ImportedPolicy& p, const Field& f, std::int64_t retries) {
   const Field start = f["start"], cap = f["maximum"], kind = f["backoff"],
               multiplier = f["multiplier"], offset = f["offset"];
@@ -66,7 +65,7 @@ void read_finagle(ImportedPolicy& p, const Field& f) {
   set(p, "retry.sdk", text_in_toml("finagle"), "Finagle's rules");
   set_window_budget(p, f["percent_can_retry"], f["min_retries_per_sec"], f["ttl"], "Finagle");
   set(p, "retry.budget.of", text_in_toml("successes"), "Finagle's rules");
-  std::int64_t retries = 20;  // of one request, by Finagle's limit
+  std::int64_t retries = 20;  // Finagle's limit on the retries of one request
   if (const Field most = f["max_tries"]; most) {
     set(p, "retry.max_attempts", in_toml(static_cast<double>(most.count())), most);
     retries = most.count() - 1;

@@ -92,7 +92,7 @@ constexpr FieldRow kTimeoutFields[] = {
     left_out("http.max_stream_duration", "is the same as requestTimeout: write deadline"),
 };
 
-/// What a policy says of the service: as lines to write there.
+/// Leaves out the settings of a policy that are for the service, with the lines to write there.
 void leave_for_service(const Field& policy) {
   for (const Field& rule : policy.at("rate_limit.local.rules").items()) {
     const Field requests = rule.at("limit.requests"), unit = rule.at("limit.unit");
@@ -139,7 +139,7 @@ bool is_of_envoy_gateway(const Field& d) {
   return !version || version.plain().starts_with("gateway.envoyproxy.io/");
 }
 
-/// The retries that a policy of Envoy Gateway gives to routes.
+/// Reads the retries that a policy of Envoy Gateway gives to routes.
 void read_envoy_gateway(ImportedPolicy& p, const Field& policy, bool has_own_retries) {
   const Field retry = policy["retry"].map().block(), breaker = policy["circuit_breaker"].map(),
               timeout = policy["timeout"].map(), per_retry = retry["per_retry"].map(),
@@ -202,13 +202,14 @@ void read_envoy_gateway(ImportedPolicy& p, const Field& policy, bool has_own_ret
   leave_for_service(policy);
 }
 
-/// Whether a kind of routes, with a name behind it or not, has no requests.
+/// Whether a kind of routes, with or without a name behind it, has streams instead of requests.
 bool is_of_streams(const std::string& kind) {
   return kind.starts_with("TCPRoute") || kind.starts_with("UDPRoute") ||
          kind.starts_with("TLSRoute");
 }
 
-/// "HTTPRoute web", for each of targetRefs, and for targetRef, as it was before version 1.1.
+/// The targets of a policy, such as "HTTPRoute web": each of targetRefs, and targetRef, as before
+/// version 1.1.
 std::vector<std::string> targets_of(const Field& spec) {
   std::vector<Field> references = spec["target_refs"].items();
   if (const Field one = spec["target_ref"]; one) references.push_back(one);
@@ -220,7 +221,7 @@ std::vector<std::string> targets_of(const Field& spec) {
   return targets;
 }
 
-/// Policies of Envoy Gateway by what they are for.
+/// The policies of Envoy Gateway by their targets.
 class EnvoyGatewayPolicies {
  public:
   explicit EnvoyGatewayPolicies(const Documents& documents) {
@@ -232,7 +233,7 @@ class EnvoyGatewayPolicies {
       }
     }
   }
-  /// That of a route, else that of one of its gateways; null if there is none.
+  /// The policy of a route, else that of one of its gateways; null if there is none.
   const Field* find(const Field& route) {
     if (policies.empty()) return nullptr;
     std::vector<std::string> names;
@@ -269,7 +270,7 @@ void import_gateway_api(const Documents& documents, Reading& reading,
   EnvoyGatewayPolicies envoy_gateway(documents);
   const bool budgets = std::ranges::any_of(
       documents, [](const Field& d) { return bool(d.at("spec.retry_constraint")); });
-  std::vector<std::set<std::string>> backends;  // of the policies, if a budget may be for them
+  std::vector<std::set<std::string>> backends;  // backends of each policy, if a budget is for them
   for (const Field& d : documents) {
     const Field route_name = d.at("metadata.name");
     const Field* const policy = d.at("spec.rules").is_list() ? envoy_gateway.find(d) : nullptr;
@@ -303,7 +304,8 @@ void import_gateway_api(const Documents& documents, Reading& reading,
     backends.emplace_back();
     result.policies.push_back(std::move(p));
   }
-  std::map<std::string, std::vector<std::size_t>> by_backend;  // "": those that name none
+  // Policies by backend; "": without a backend.
+  std::map<std::string, std::vector<std::size_t>> by_backend;
   for (const Field& d : documents) {
     const Field constraint = d.at("spec.retry_constraint").map();
     if (!constraint) continue;

@@ -34,7 +34,7 @@ void read_retry_throttling(ImportedPolicy& p, const Field& throttling) {
   set(p, "retry.quota.credit", in_toml(ratio.number(0, 1e9)), ratio);
 }
 
-/// "shop.v1.Stock", "Get" as a name: Stock-Get.
+/// A method as the name of a group: Stock-Get for "shop.v1.Stock", "Get".
 std::string method_name(const Field& name) {
   const Field service = name["service"], method = name["method"];
   std::string text = service ? service.text() : "";
@@ -45,7 +45,7 @@ std::string method_name(const Field& name) {
 }
 
 /// The errors that a status code of gRPC stands for: its HTTP status by google/rpc/code.proto, and
-/// what happens here without an answer. Empty: there is no such code.
+/// failures without an answer. Empty for an unknown code.
 std::vector<std::string> errors_of_grpc(const std::string& code) {
   struct Code {
     std::string_view name, number;

@@ -18,11 +18,11 @@ namespace retrysim::imports {
 
 namespace {
 
-constexpr double kMilliseconds = 1e-3;  // of bare numbers
+constexpr double kMilliseconds = 1e-3;  // unit of bare numbers, s
 constexpr const char* kDefaults = "default";
 constexpr const char* kHystrixsDefault = "Hystrix's default";
 
-/// What a command, or a pool, says of itself, or `default` says for all of them.
+/// The settings of a command or a pool: its own, or those of `default` for all.
 class Settings {
  public:
   Settings(Field own, Field of_all) : own_(std::move(own)), of_all_(std::move(of_all)) {}
@@ -80,7 +80,7 @@ void read_pool(ImportedPolicy& p, const Settings& pool) {
   if (!may_grow) most.leave("allowMaximumSizeToDivergeFromCoreSize is off");
   set(p, "bulkhead.max_concurrent", in_toml(static_cast<double>(threads)),
       may_grow && most ? most.source() : source_of(core));
-  // Without a queue the rejection threshold means nothing.
+  // Without a queue, the rejection threshold has no meaning.
   const double places = queue ? queue.number(-1, 1e9) : -1;
   if (places <= 0) {
     set(p, "bulkhead.longest_wait", text_in_toml("0s"), source_of(queue));

@@ -32,11 +32,11 @@ constexpr FieldRow kPoolFields[] = {
 
 // --- Hosts ---------------------------------------------------------------------------------------
 
-/// A host as a file names it. Names without a dot are services of the namespace of the object.
+/// A host named in a file. Names without a dot are services in the namespace of the object.
 struct Host {
   std::string full;        // "orders.shop.svc.cluster.local", "api.example.com"
-  std::string service;     // of a service of Kubernetes: "orders"
-  bool has_space = false;  // its namespace is known
+  std::string service;     // name of a service of Kubernetes: "orders"
+  bool has_space = false;  // the namespace is known
 
   static Host of(const std::string& name, const std::string& space) {
     if (name.find('.') == std::string::npos) {
@@ -52,7 +52,7 @@ struct Host {
     const std::string full = rest.ends_with(".svc") ? fmt::format("{}.cluster.local", name) : name;
     return {full, name.substr(0, dot), true};
   }
-  /// A name for a client group.
+  /// The name of the host's client group.
   std::string group() const {
     std::string_view name = full;
     if (name.starts_with("*.")) name.remove_prefix(2);
@@ -62,7 +62,7 @@ struct Host {
   }
 };
 
-/// Where requests go to.
+/// The destination of requests.
 struct Destination {
   Host host;
   std::string subset, port;
@@ -72,7 +72,7 @@ std::string text_of(const Field& f) { return f ? f.text() : std::string(); }
 
 // --- Rules ---------------------------------------------------------------------------------------
 
-/// A DestinationRule, or several for one host.
+/// A DestinationRule, or several for one host, joined.
 struct Rule {
   Host host;
   Field policy;
@@ -89,8 +89,8 @@ struct Rule {
   }
 };
 
-/// The part of a traffic policy that counts: the connection pool and the budget of a subset take
-/// the place of the host's, and those of a port that of both.
+/// The parts of a traffic policy that count: the connection pool and the budget of a subset replace
+/// the host's, and those of a port replace both.
 struct Effective {
   std::vector<Field> pools, budgets, outliers;  // at most one each
 
@@ -153,7 +153,7 @@ void apply(ImportedPolicy& p, const Effective& effective) {
   for (const Field& outlier : effective.outliers) outlier.leave(std::string(kOfInstances));
 }
 
-/// The rules of a file by their hosts. Finding one takes as many steps as the host has dots.
+/// The rules of a file by their hosts. A search takes as many steps as the host has dots.
 class Rules {
  public:
   explicit Rules(const Documents& documents) {
@@ -169,7 +169,7 @@ class Rules {
         if (!host.service.empty()) by_service_[host.service].push_back(place->second);
         continue;
       }
-      Rule& known = rules[place->second];  // Istio joins the rules of a host
+      Rule& known = rules[place->second];  // Istio joins the rules of one host
       if (known.policy) {
         policy.leave("the first rule of this host has a trafficPolicy, which counts");
       } else {
@@ -179,11 +179,11 @@ class Rules {
     }
   }
 
-  /// The rule for a host: its own, else that of the longest wildcard; null if there is none.
+  /// The rule for a host: its own, else the one of the longest wildcard; null if there is none.
   Rule* find(const Host& host) {
     if (const auto own = by_name_.find(host.full); own != by_name_.end())
       return &rules[own->second];
-    // Where one of the two does not say its namespace, the service's name decides.
+    // If one of the two does not give its namespace, the service's name decides.
     if (const auto same = by_service_.find(host.service);
         !host.service.empty() && same != by_service_.end()) {
       for (const std::size_t i : same->second) {
@@ -210,7 +210,8 @@ class Rules {
 
 // --- Routes --------------------------------------------------------------------------------------
 
-/// `otherwise` is the mesh's default; it may be absent, too.
+/// Reads the retries of a route from its `own` settings, or else from the mesh's default,
+/// `otherwise`. Both may be absent.
 void read_retries(ImportedPolicy& p, const Field& own, const Field& otherwise) {
   const Field& retries = own ? own.map().block() : otherwise.map().block();
   begin(p, "envoy", "Envoy");
@@ -241,7 +242,7 @@ void read_retries(ImportedPolicy& p, const Field& own, const Field& otherwise) {
   set(p, "retry.avoid_hosts", avoids ? "5" : "0", ignore ? ignore.path() : "Istio's default");
 }
 
-/// The first place that a route sends to; the others are named.
+/// The first destination of a route; a remark names the others.
 Destination destination_of(const Field& http, const std::string& space) {
   const std::vector<Field> all = http["route"].items();
   Destination first;
@@ -258,10 +259,10 @@ Destination destination_of(const Field& http, const std::string& space) {
   return first;
 }
 
-/// MeshConfig.defaultHttpRetryPolicy, by itself or as IstioOperator has it.
+/// MeshConfig.defaultHttpRetryPolicy, in a MeshConfig or in an IstioOperator.
 Field mesh_default(const Documents& documents, Tree& nested, Reading& reading) {
   for (const Field& d : documents) {
-    // The mesh's ConfigMap has it as a text.
+    // The ConfigMap of the mesh contains it as a text.
     if (const Field mesh = d.at("data.mesh"); mesh.is_text()) {
       Tree tree = read_yaml(fmt::format("{}, {}", reading.file, mesh.path()), mesh.text());
       if (tree.documents.empty()) continue;
@@ -278,8 +279,8 @@ Field mesh_default(const Documents& documents, Tree& nested, Reading& reading) {
   return documents.front()["-"];
 }
 
-/// Policies for a rule that no route of the file leads to: one for its host, and one for each
-/// subset and port with settings of its own.
+/// Adds policies for a rule that no route of the file leads to: one for the host, and one for each
+/// subset and port with its own settings.
 void add_alone(Rule& rule, const Field& otherwise, ImportedConfiguration& result) {
   const auto add = [&](const Destination& destination, const std::string& name, const Field& from) {
     const Effective counts = effective(rule, destination);
@@ -302,7 +303,7 @@ void add_alone(Rule& rule, const Field& otherwise, ImportedConfiguration& result
   }
 }
 
-/// Says why subsets and ports of rules that are used are not.
+/// Leaves out subsets and ports that no route uses, of rules that are used, with the reason.
 void leave_unused(const Rule& rule) {
   for (const Field& subset : rule.subsets) {
     if (rule.used_subsets.contains(std::string(subset["name"].plain()))) continue;
@@ -313,7 +314,7 @@ void leave_unused(const Rule& rule) {
   }
 }
 
-/// Whether a document is what a proxy of the mesh has: its clusters are called
+/// Whether a document is the configuration of a proxy in the mesh, whose clusters are called
 /// outbound|80||reviews.shop.svc.cluster.local.
 bool is_of_proxy(const Field& document) {
   bool found = false;

@@ -1,5 +1,5 @@
-// A policy in a scenario that there is: the lines that said what it says go, its own come in their
-// place. Everything else stays as it was written, comments too.
+// Puts a policy into an existing scenario: its lines replace those for the same keys, and all that
+// are about retries. Everything else stays as written, including comments.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/import.hpp>
@@ -25,14 +25,14 @@ namespace {
 
 using Path = std::vector<std::string>;
 
-/// One line of a TOML file, or several that belong together: a value that goes on below.
+/// A line of a TOML file, or several if a value continues below.
 struct Piece {
   std::vector<std::string> lines;
-  Path path;  // of a header, or of the key with the header above; empty: neither
+  Path path;  // path of a header, or of a key with its header; empty: neither
   bool is_header = false, is_comment = false, is_blank = false;
 };
 
-/// How many brackets a line leaves open, without those in texts and comments.
+/// The number of brackets that a line leaves open, without brackets in texts and comments.
 int open_brackets(std::string_view line) {
   int open = 0;
   char quote = 0;
@@ -115,7 +115,7 @@ std::string with_policy(const std::string& scenario_text, const std::string& cli
   };
   std::vector<Piece> pieces, all = imports::pieces_of(scenario_text);
   for (Piece& piece : all) {
-    if (!piece.path.empty() && is_replaced(piece.path)) {  // the comments above it, too
+    if (!piece.path.empty() && is_replaced(piece.path)) {  // also replaces the comments above it
       while (!pieces.empty() && pieces.back().is_comment) pieces.pop_back();
       while (piece.is_header && !pieces.empty() && pieces.back().is_blank) pieces.pop_back();
       continue;
@@ -133,7 +133,7 @@ std::string with_policy(const std::string& scenario_text, const std::string& cli
   const std::string name = scenario::render_name(client);
   const std::string heading =
       shown(fmt::format("Retries of {}{}.", from, policy.from.empty() ? "" : ", " + policy.from));
-  // Behind the last key of [client.NAME] itself, or in a table of its own.
+  // The keys are put behind the last key of [client.NAME] itself, or into a new table.
   std::size_t behind = pieces.size();
   bool has_header = false;
   for (std::size_t i = 0; i < pieces.size(); ++i) {

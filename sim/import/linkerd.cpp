@@ -58,7 +58,7 @@ void read_linkerd_annotations(ImportedPolicy& p, const Field& annotations) {
   }
 }
 
-/// The routes of a ServiceProfile that are alike are one policy.
+/// Routes of a ServiceProfile with equal settings, which give one policy.
 struct ProfileRoutes {
   bool retryable = false;
   std::optional<Duration> timeout;

@@ -71,7 +71,8 @@ void begin(ImportedPolicy& p, std::string_view sdk, std::string_view software) {
 
 namespace {
 
-constexpr std::int64_t kMaxConnections = 1'000'000'000;  // of a client in a scenario
+// Most connections of a client in a scenario.
+constexpr std::int64_t kMaxConnections = 1'000'000'000;
 
 }  // namespace
 
@@ -213,7 +214,7 @@ void set_pending(ImportedPolicy& p, const Field& from) {
 }
 
 void set_active_budget(ImportedPolicy& p, double share, double minimum, const std::string& source) {
-  constexpr double kAsManyAsThereAre = 4'294'967'295;  // of 32 bits
+  constexpr double kAsManyAsThereAre = 4'294'967'295;  // largest number of 32 bits
   if (share == 0 && minimum >= kAsManyAsThereAre) {
     remove(p, "retry.budget.share");
     remove(p, "retry.budget.minimum");

@@ -16,10 +16,10 @@ namespace retrysim::imports {
 
 namespace {
 
-/// With jitter, constant and linear delays are moved by at most that share.
+/// Share by which jitter moves constant and linear delays at most.
 constexpr double kPollysShare = 0.25;
 
-/// The type in lower case; .NET reads an enumeration's numbers, too.
+/// The backoff type in lower case; .NET also reads an enumeration's numbers.
 std::string backoff_type(const std::string& text) {
   if (text == "0") return "constant";
   if (text == "1") return "linear";
@@ -29,7 +29,7 @@ std::string backoff_type(const std::string& text) {
 
 constexpr std::string_view kIsCode = "is code, or a name";
 
-// CircuitBreakerStrategyOptions.
+// Fields of CircuitBreakerStrategyOptions.
 constexpr FieldRow kPollysBreaker[] = {{"failure_ratio", "breaker.failure_share", As::kShare},
                                        {"minimum_throughput", "breaker.min_calls", As::kCount},
                                        {"sampling_duration", "breaker.window", As::kDuration},
@@ -43,17 +43,17 @@ constexpr FieldRow kPollysBreaker[] = {{"failure_ratio", "breaker.failure_share"
                                        left_out("state_provider", kIsCode),
                                        left_out("name", kIsCode)};
 
-// RetryStrategyOptions that no key is made of.
+// Fields of RetryStrategyOptions without a key.
 constexpr FieldRow kPollysRetry[] = {left_out("delay_generator", kIsCode),
                                      left_out("on_retry", kIsCode), left_out("name", kIsCode)};
 
-// The standard handler always has a breaker, inside its retries.
+// Reads a breaker. The standard handler always has one, inside its retries.
 void read_breaker(ImportedPolicy& p, const Field& breaker, bool standard) {
   if (!breaker.is_map() && !standard) return;
   set(p, "breaker.preset", text_in_toml("polly"),
       breaker.is_map() ? breaker.path() : "the handler's default");
   if (standard) {
-    // What is not tried again is a success.
+    // Errors that are not retried count as successes.
     set(p, "breaker.failures", "[\"throttling\", \"transient\", \"timeout\"]",
         "the default for HTTP");
     set(p, "breaker.retry_refused", "false", "the default for HTTP");
@@ -63,14 +63,14 @@ void read_breaker(ImportedPolicy& p, const Field& breaker, bool standard) {
   read_fields(p, breaker, kPollysBreaker);
 }
 
-// HttpClientResiliencePredicates.cs (dotnet/extensions, 5862342), of the standard handler's retries
-// and its breaker.
+// Sets the errors that the standard handler's retries and its breaker count:
+// HttpClientResiliencePredicates.cs (dotnet/extensions, 5862342).
 void set_errors_of_http(ImportedPolicy& p) {
   set_errors(p, {"5xx", "408", "429", "timeout", "connection"}, "the default for HTTP");
 }
 
-// RateLimiterStrategyOptions: without a limiter of one's own 1,000 calls at once, and no queue. The
-// standard handler has it around all others.
+// Reads RateLimiterStrategyOptions: by default 1,000 calls at once, and no queue. The standard
+// handler has the limiter around all other strategies.
 void read_limiter(ImportedPolicy& p, const Field& limiter, bool standard) {
   if (!limiter.is_map()) return limiter.leave("expected its options");
   limiter.block();
@@ -159,7 +159,7 @@ void import_polly(const Documents& documents, Reading&, ImportedConfiguration& r
       if (of_http) set_errors_of_http(p);
       retry["should_handle"].leave(std::string(of_http ? kIsCode : kRetriedHere));
       read_fields(p, retry, kPollysRetry);
-      // The suggested delay takes the place of the computed one, also above MaxDelay.
+      // The suggested delay replaces the computed one, even above MaxDelay.
       const Field after = retry["should_retry_after_header"];
       if (after || standard) {
         const bool replaces = after ? after.flag() : true;

@@ -59,7 +59,7 @@ struct Unit {
 constexpr Unit kUnits[] = {{"ns", 1e-9}, {"us", 1e-6}, {"µs", 1e-6}, {"ms", 1e-3}, {"s", 1},
                            {"m", 60},    {"min", 60},  {"h", 3600},  {"d", 86400}};
 
-/// "1m30s", "0.25s", "500 ms": numbers with units, added up.
+/// The seconds in "1m30s", "0.25s", "500 ms": numbers with units, added up. Empty for other texts.
 std::optional<double> seconds_with_units(std::string_view text) {
   double sum = 0;
   bool some = false;
@@ -80,7 +80,7 @@ std::optional<double> seconds_with_units(std::string_view text) {
   return some ? std::optional(sum) : std::nullopt;
 }
 
-/// ISO 8601's "PT1M0.5S".
+/// The seconds in a duration of ISO 8601, "PT1M0.5S"; empty for other texts.
 std::optional<double> iso_seconds(std::string_view text) {
   if (!text.starts_with("PT")) return {};
   std::string lower;
@@ -89,7 +89,8 @@ std::optional<double> iso_seconds(std::string_view text) {
   return seconds_with_units(lower);
 }
 
-/// .NET's TimeSpan: [D.]HH:MM[:SS[.FFFFFFF]], hours below 24, minutes and seconds below 60.
+/// The seconds in a TimeSpan of .NET: [D.]HH:MM[:SS[.FFFFFFF]], hours below 24, minutes and seconds
+/// below 60. Empty for other texts.
 std::optional<double> timespan_seconds(std::string_view text) {
   const auto whole = [](std::string_view digits, double below) -> std::optional<double> {
     if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
@@ -163,7 +164,7 @@ void Reading::leave_in_part(const std::string& path, std::string why) {
 struct Field::Index {
   struct Entry {
     const Value::Member* member;
-    const Value::Member* other;  // the same name, written in another way
+    const Value::Member* other;  // a member of the same name in another spelling
   };
   std::map<std::string, Entry> entries;
 };
@@ -262,7 +263,7 @@ double Field::number(double least, double most) const {
 }
 
 std::int64_t Field::count() const {
-  constexpr double kMost = 4'294'967'295;  // of 32 bits
+  constexpr double kMost = 4'294'967'295;  // largest number of 32 bits
   const double value = number(0, kMost);
   if (value != std::floor(value)) fail("expected a whole number");
   return static_cast<std::int64_t>(value);
@@ -306,7 +307,8 @@ void Field::leave_in_part(std::string why) const { reading_->leave_in_part(path_
 
 void Field::fail(const std::string& expected) const {
   const std::string value = is_text() ? fmt::format(" = \"{}\"", value_->text) : "";
-  // Placeholders, templates and variables of a shell. A template without quotes is a map in a map.
+  // These are placeholders, templates and variables of a shell. A template without quotes is a map
+  // in a map.
   const bool is_template =
       is_text() ? value_->text.find("${") != std::string::npos ||
                       value_->text.find("{{") != std::string::npos
@@ -352,7 +354,7 @@ void each_map(const Field& field, const std::function<void(const Field&)>& visit
 
 namespace {
 
-/// Branches of which nothing is about retries, whatever the names in them.
+/// Whether a branch is not about retries, whatever the names in it.
 bool is_of_something_else(std::string_view name) {
   constexpr std::string_view kNames[] = {"logging", "management",  "labels",  "match",
                                          "headers", "matchlabels", "metrics", "tracing"};

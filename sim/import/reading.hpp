@@ -1,5 +1,5 @@
-// Fields of a configuration file and the record of what has been read of them: each field becomes a
-// key, is left out with a reason, or is listed at the end.
+// Fields of a configuration file, and a record of the fields that have been read: each field
+// becomes a key, is left out with a reason, or is listed at the end.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,44 +23,46 @@
 
 namespace retrysim::imports {
 
-/// A name without `_` and `-`, in lower case: names are written in three ways, max_attempts,
+/// A name without `_` and `-`, in lower case: names are written in three ways: max_attempts,
 /// maxAttempts, max-attempts.
 std::string plain_name(std::string_view name);
 
 /// `text` without blanks and line breaks at its ends. Folded texts of YAML end with one.
 std::string_view plain_text(std::string_view text);
 
-/// The parts between commas, without blanks around them; empty ones are left out.
+/// The parts of a text between commas, without blanks around them; empty parts are left out.
 std::vector<std::string> split_list(std::string_view text);
 
-/// A finite number, all of `text`.
+/// The finite number that `text` is as a whole; empty if it is none.
 std::optional<double> number_in(std::string_view text);
 
-/// "1m30s", "PT0.5S", "00:01:30", in seconds; a bare number is in units of this many seconds.
+/// The seconds in "1m30s", "PT0.5S" or "00:01:30"; a bare number is in units of `bare_unit`
+/// seconds. Empty if the text is no duration.
 std::optional<double> seconds_in(std::string_view text, double bare_unit);
 
-/// Where a field's value stands in the file, from 1; 0: nowhere.
+/// The place of a field's value in the file, from 1; 0: nowhere.
 struct Place {
   int line = 0, column = 0;
 };
 
-/// What has been read of one file.
+/// The record of one file.
 struct Reading {
   std::string file;
-  std::map<std::string, Place> used;  // by the paths of fields that keys were made of
+  std::map<std::string, Place> used;  // paths and places of fields that became keys
   std::set<std::string> opened;       // paths of maps that are read field by field
-  std::set<std::string> blocks;       // paths of what is about retries
-  std::vector<ImportRemark> remarks;  // with a reason of their own
-  std::set<const Value*> listed;      // as unused: a value may stand in several documents
-  std::size_t matches = 0;            // of policies with what is said of them elsewhere
+  std::set<std::string> blocks;       // paths of maps about retries
+  std::vector<ImportRemark> remarks;  // remarks with their own reasons
+  std::set<const Value*> listed;      // values listed as unused; one may be in several documents
+  std::size_t matches = 0;            // matches of policies with rules elsewhere in the file
 
   explicit Reading(std::string file_name) : file(std::move(file_name)) {}
 
-  /// Each policy with each rule would be a square. Throws BadConfiguration beyond a limit.
+  /// Counts a match of a policy with a rule, whose number could grow with the square of the file.
+  /// Throws BadConfiguration beyond a limit.
   void count_match();
   /// Notes why a field has no counterpart; the first reason counts.
   void leave(const std::string& path, std::string why);
-  /// A key is made of the field, which does not say all that it does.
+  /// Notes what a field does that its key does not say.
   void leave_in_part(const std::string& path, std::string why);
 };
 
@@ -70,45 +72,45 @@ class Field {
   Field(const Value* value, std::string path, Reading& reading)
       : value_(value), path_(std::move(path)), reading_(&reading) {}
 
-  /// Whether it is there and has a value.
+  /// Whether the field exists and has a value.
   explicit operator bool() const { return value_ != nullptr && value_->kind != Value::Kind::kNull; }
   const std::string& path() const { return path_; }
-  /// Its path, and what its value stands for in the file: "a.max-attempts, ${RETRIES:5}".
+  /// The field's path, and its value as written in the file if that is a placeholder:
+  /// "a.max-attempts, ${RETRIES:5}".
   std::string source() const;
-  /// "12:5", its place in the file.
+  /// The field's place in the file: "12:5".
   std::string place() const;
   bool is_null() const { return is_kind(Value::Kind::kNull); }
   bool is_map() const { return is_kind(Value::Kind::kMap); }
   bool is_list() const { return is_kind(Value::Kind::kList); }
   bool is_text() const { return is_kind(Value::Kind::kText); }
-  /// Its text, or nothing if it has none; does not count as use of it.
+  /// The field's text; empty if it has none. This does not count as use of the field.
   std::string_view plain() const {
     return is_text() ? plain_text(value_->text) : std::string_view();
   }
 
-  /// Itself, which must be a map, or a list, if it is there. Throw BadConfiguration.
+  /// The field itself, which must be a map, or a list, if it exists. Throw BadConfiguration.
   const Field& map() const;
   const Field& list() const;
 
-  /// The member of that name, in whichever way it is written. Throws BadConfiguration if it is
-  /// written in two ways.
+  /// The member of that name, in any spelling. Throws BadConfiguration if there are two spellings.
   Field operator[](std::string_view name) const;
-  /// The member of a name that the file's author has chosen: written exactly so.
+  /// The member of exactly this name, which the file's author has chosen.
   Field named(std::string_view name) const;
   /// The field at the end of a path of names: "retries.per_try_timeout".
   Field at(std::string_view dotted_path) const;
   std::vector<std::pair<std::string, Field>> members() const;
   std::vector<Field> items() const;
 
-  // Its value, which is thereby used. Throw BadConfiguration.
+  // The field's value, which counts as used from then on. Throw BadConfiguration.
 
   std::string text() const;
   double number(double least = 0, double most = 1e15) const;
   std::int64_t count() const;
   bool flag() const;
-  /// Bare numbers are in units of this many seconds.
+  /// The value as a duration; bare numbers are in units of `bare_unit` seconds.
   Duration duration(double bare_unit = 1) const;
-  /// A list, or a text with commas.
+  /// The words of a list, or of a text with commas.
   std::vector<std::string> words() const;
 
   void use() const {
@@ -116,13 +118,13 @@ class Field {
         path_, value_ == nullptr ? Place() : Place{.line = value_->line, .column = value_->column});
   }
   bool is_used() const { return reading_->used.contains(path_); }
-  /// Whether its value has been listed before, at another place; it is from now on.
+  /// Whether the field's value has been listed before, at another place; marks it as listed.
   bool is_listed() const;
-  /// Notes that it is about retries: what is not read of it is not unrelated.
+  /// Notes that the field is about retries: unread parts of it will be listed.
   const Field& block() const;
-  /// The field has no counterpart. An absent field is not listed.
+  /// Notes that the field has no counterpart, and why. An absent field is not listed.
   void leave(std::string why) const;
-  /// A key is made of it, which does not say all that it does, or all that it does if it is absent.
+  /// Notes what the field does, or does if it is absent, that its key does not say.
   void leave_in_part(std::string why) const;
   [[noreturn]] void fail(const std::string& expected) const;
 
@@ -136,19 +138,20 @@ class Field {
   const Value* value_;
   std::string path_;
   Reading* reading_;
-  mutable std::shared_ptr<const Index> by_name_;  // of a map that has been looked into
+  // Members by name, of a map that has been searched.
+  mutable std::shared_ptr<const Index> by_name_;
 };
 
 /// The documents of a file; a list of Kubernetes stands for its items.
 using Documents = std::vector<Field>;
 
-/// The paths of the fields that are there.
+/// The paths of those fields that exist.
 std::string paths(const std::vector<Field>& fields);
 
-/// `visit` sees all maps, outer ones first.
+/// Calls `visit` with all maps in a field, outer ones first.
 void each_map(const Field& field, const std::function<void(const Field&)>& visit);
 
-/// Adds a remark for what has not been read: whole branches of which nothing has.
+/// Adds remarks for unread fields: one for a whole branch if nothing in it has been read.
 void list_unused(const Field& field, Reading& reading);
 
 }  // namespace retrysim::imports

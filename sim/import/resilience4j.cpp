@@ -17,7 +17,7 @@ namespace retrysim::imports {
 
 namespace {
 
-/// An instance and the configurations that it starts from, itself first.
+/// An instance, followed by the configurations that it starts from.
 std::vector<Field> chain_of(const Field& instance, const std::string& name, const Field& configs) {
   std::vector<Field> chain = {instance};
   std::set<std::string> known;
@@ -40,7 +40,7 @@ std::vector<Field> chain_of(const Field& instance, const std::string& name, cons
   }
 }
 
-/// A setting of an instance, or of the configurations that it starts from.
+/// A setting of an instance, or else of the configurations that it starts from.
 Field setting_of(const std::vector<Field>& chain, std::string_view name) {
   for (const Field& part : chain) {
     if (const Field own = part[name]; own) return own;
@@ -133,8 +133,8 @@ constexpr FieldRow kResilience4jBreakerLeftOut[] = {
     left_out("writable_stack_trace_enabled", kIsShown),
     left_out("allow_health_indicator_to_fail", kIsShown)};
 
-// CircuitBreakerConfig, CommonCircuitBreakerConfigurationProperties (2.4.0). Retries are around the
-// breaker, as in the order of Spring Boot's aspects.
+// Reads a circuit breaker: CircuitBreakerConfig, CommonCircuitBreakerConfigurationProperties
+// (2.4.0). Retries are around the breaker, as in the order of Spring Boot's aspects.
 void read_breaker(ImportedPolicy& p, const std::vector<Field>& chain) {
   const auto setting = [&](std::string_view key) { return setting_of(chain, key); };
   const Field type = setting("sliding_window_type"), size = setting("sliding_window_size");
@@ -162,7 +162,7 @@ void read_breaker(ImportedPolicy& p, const std::vector<Field>& chain) {
   read_fields(p, setting, kResilience4jBreakerLeftOut);
 }
 
-// CommonBulkheadConfigurationProperties, BulkheadConfig.
+// Fields of CommonBulkheadConfigurationProperties, BulkheadConfig.
 constexpr FieldRow kResilience4jBulkhead[] = {
     {"max_concurrent_calls", "bulkhead.max_concurrent", As::kCount, "", "25"},
     {"max_wait_duration", "bulkhead.longest_wait", As::kMillis, "", "\"0s\""}};
@@ -173,7 +173,8 @@ void read_bulkhead(ImportedPolicy& p, const std::vector<Field>& chain) {
       "Resilience4j");
 }
 
-// CommonRateLimiterConfigurationProperties, RateLimiterConfig: 50 calls in 500 ns, 5 s of patience.
+// Reads a rate limiter: CommonRateLimiterConfigurationProperties, RateLimiterConfig; by default 50
+// calls in 500 ns, and a wait of 5 s.
 void read_rate_limiter(ImportedPolicy& p, const std::vector<Field>& chain) {
   const Field limit = setting_of(chain, "limit_for_period"),
               period = setting_of(chain, "limit_refresh_period"),
@@ -189,15 +190,15 @@ void read_rate_limiter(ImportedPolicy& p, const std::vector<Field>& chain) {
   if (period) period.leave_in_part("permits come evenly, not all when a period begins");
 }
 
-/// Where Spring finds the settings of one kind: under the prefix, or, of a part of a file, alone.
+/// The settings of one kind: below the prefix, or, in a part of a file, at the top.
 Field settings_of(const Field& document, std::string_view kind) {
   const Field root = document["resilience4j"];
   if (root || !document[kind]) return root[kind];
   return document[kind];
 }
 
-/// `instances`, or `backends`, as they were called before version 1.0. Without any, those that the
-/// code names have the configurations.
+/// The members of `instances`, or of `backends`, their name before version 1.0. If there are none,
+/// the configurations: the code names its instances.
 std::vector<std::pair<std::string, Field>> instances_of(const Field& settings) {
   for (const char* name : {"instances", "backends"}) {
     if (settings[name].is_map()) return settings[name].members();
@@ -205,7 +206,7 @@ std::vector<std::pair<std::string, Field>> instances_of(const Field& settings) {
   return settings["configs"].members();
 }
 
-/// The policies of one document. `profile` goes behind their names.
+/// Adds the policies of one document. `profile` is appended to their names.
 void import_document(const Field& document, const std::string& profile,
                      std::vector<ImportedPolicy>& policies) {
   const Field retry = settings_of(document, "retry"),
@@ -257,7 +258,7 @@ void import_document(const Field& document, const std::string& profile,
     read_limits(p, name);
     policies.push_back(std::move(p));
   }
-  // A breaker alone: what it protects is not retried.
+  // A breaker without a retry makes a policy of its own: its calls are not retried.
   for (const auto& [name, instance] : instances_of(breaker)) {
     if (!with_policy.insert(name).second) continue;
     breaker.block();
@@ -294,14 +295,14 @@ void import_document(const Field& document, const std::string& profile,
 
 void import_resilience4j(const Documents& documents, Reading&, ImportedConfiguration& result) {
   constexpr std::string_view kProfile = "profile ";
-  std::map<std::string, std::vector<ImportedKey>> without;  // a profile: by the instance's name
+  std::map<std::string, std::vector<ImportedKey>> without;  // keys without a profile, by instance
   for (const Field& d : documents) {
     const std::string profile =
         d.path().starts_with(kProfile) ? d.path().substr(kProfile.size()) : "";
     std::vector<ImportedPolicy> policies;
     import_document(d, profile, policies);
     for (ImportedPolicy& p : policies) {
-      // Instances that a profile leaves as they are need no group of their own.
+      // Instances that a profile does not change need no group of their own.
       const auto same = [](const ImportedKey& a, const ImportedKey& b) {
         return a.path == b.path && a.value == b.value;
       };

@@ -1,5 +1,5 @@
-// In the order in which Spring does it: documents, flat names into nested ones, profiles,
-// placeholders. docs.spring.io/spring-boot/reference/features/external-config.html.
+// Reads a configuration in the order in which Spring does it: documents, flat names into nested
+// ones, profiles, placeholders. docs.spring.io/spring-boot/reference/features/external-config.html.
 //
 // SPDX-License-Identifier: MIT
 #include "import/spring.hpp"
@@ -29,8 +29,8 @@ namespace {
 
 // --- Properties ----------------------------------------------------------------------------------
 
-/// Whether a text is a list of properties: its first line that says something has an equals sign
-/// in front of any colon.
+/// Whether a text is a list of properties: in the first line with content an equals sign comes
+/// before any colon.
 bool is_properties(const std::string& file, std::string_view text) {
   if (file.ends_with(".properties")) return true;
   while (!text.empty()) {
@@ -45,7 +45,7 @@ bool is_properties(const std::string& file, std::string_view text) {
   return false;
 }
 
-/// \t, \u0041 and the like.
+/// The characters of a text with escapes such as \t and \u0041.
 std::string unescaped(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -68,7 +68,7 @@ std::string unescaped(std::string_view text) {
   return plain;
 }
 
-/// java.util.Properties, as maps from whole names to texts; `#---` begins another document.
+/// Reads java.util.Properties as maps from whole names to texts; `#---` begins another document.
 Tree read_properties(const std::string& file, std::string_view text) {
   Tree tree;
   Value* document = nullptr;
@@ -123,7 +123,7 @@ Tree read_properties(const std::string& file, std::string_view text) {
 
 // --- Nested names --------------------------------------------------------------------------------
 
-/// "a.b[0].c" as a, b, 0, c. Parts in brackets may have dots.
+/// The parts of a name: a, b, 0, c for "a.b[0].c". Parts in brackets may contain dots.
 std::vector<std::string> parts_of(std::string_view name) {
   std::vector<std::string> parts;
   std::string part;
@@ -155,7 +155,7 @@ class Joined {
     root_ = &map_at(1, 1);
   }
 
-  /// Adds what `document` says, in place of what was said before.
+  /// Adds the members of `document`, which replace earlier ones.
   void add(const Value& document) {
     if (document.kind != Value::Kind::kMap) return;
     ++document_;
@@ -179,19 +179,19 @@ class Joined {
     for (const Value::Member& m : map.members) put(into, parts_of(m.name), 0, m, depth);
   }
 
-  /// What is known of a member of a map that was made here.
+  /// A member of a map that was made here.
   struct Known {
     std::size_t place;
-    int begun;     // the document that had it first
-    int said = 0;  // the one that gave it a value last
+    int begun;     // number of the document that had it first
+    int said = 0;  // number of the document that gave its last value
   };
   struct Names {
     std::map<std::string, Known> exact;
-    std::map<std::string, std::string> plain;  // to the exact one
+    std::map<std::string, std::string> plain;  // plain names, to the exact ones
   };
 
-  /// The member that the name means, of the same spelling, or, if an earlier document has it, of
-  /// the same letters; a new one otherwise.
+  /// The member that the name means: one of the same spelling, or, in an earlier document, of the
+  /// same letters; otherwise a new one.
   Known& known(Value& map, const std::string& name, const Value::Member& from) {
     Names& names = names_[&map];
     if (const auto same = names.exact.find(name); same != names.exact.end()) return same->second;
@@ -249,18 +249,19 @@ class Joined {
   Value* root_;
   int document_ = 0;
   std::map<const Value*, Value*> own_;   // maps made here, which may change
-  std::map<const Value*, Names> names_;  // of those maps
+  std::map<const Value*, Names> names_;  // names of the members of those maps
 };
 
 // --- Profiles ------------------------------------------------------------------------------------
 
-/// "prod & (eu | us)", "!dev": whether it holds if only the profile `active` does.
+/// An expression such as "prod & (eu | us)" or "!dev", and whether it holds if only the profile
+/// `active` is on.
 class ProfileExpression {
  public:
   ProfileExpression(std::string_view text, std::string_view active)
       : rest_(text), active_(active) {}
   bool holds() { return any(); }
-  /// The names in it, in their order.
+  /// The names in an expression, in order.
   static std::vector<std::string> names(std::string_view text) {
     std::vector<std::string> all;
     std::string name;
@@ -309,7 +310,7 @@ class ProfileExpression {
   int depth_ = 0;
 };
 
-/// Under which profile a document holds; empty: always.
+/// The profile expression under which a document holds; empty: always.
 std::string condition_of(const Value& document, Reading& reading) {
   Tree scratch;
   Joined joined(scratch, reading.file);
@@ -328,13 +329,14 @@ std::string condition_of(const Value& document, Reading& reading) {
 
 // --- Placeholders --------------------------------------------------------------------------------
 
-/// Fills in ${NAME:default}, where NAME may be a property of the file. Those without either stay.
+/// Fills in placeholders ${NAME:default}, where NAME may be a property of the file. Placeholders
+/// without property and default stay.
 class Placeholders {
  public:
   Placeholders(Tree& tree, std::string file, const Value* root)
       : tree_(tree), file_(std::move(file)), reading_(file_), root_(root, "", reading_) {}
 
-  /// The value with all that is below it filled in.
+  /// The value with all placeholders in it filled in.
   const Value* filled(const Value* value) {
     stop_point();
     if (value->kind == Value::Kind::kText) {
@@ -363,7 +365,7 @@ class Placeholders {
   }
 
  private:
-  /// Whether all names are numbers, as of a[0] and a[1]: then they are put into order.
+  /// Whether all names are numbers, as from a[0] and a[1]; the members are then sorted.
   static bool has_numbers(std::vector<Value::Member>& members) {
     for (const Value::Member& m : members) {
       constexpr std::size_t kMaxDigits = 6;
@@ -413,7 +415,7 @@ class Placeholders {
     }
     return result;
   }
-  /// Where the brace that begins at `begin` ends.
+  /// The position at which the brace that begins at `begin` ends.
   static std::size_t end_of(std::string_view text, std::size_t begin) {
     int open = 0;
     for (std::size_t i = begin; i < text.size(); ++i) {

@@ -1,5 +1,5 @@
-// How Spring Boot reads a configuration: YAML or properties, names with dots, placeholders, and
-// documents that hold under a profile only.
+// Reads a configuration as Spring Boot does: YAML or properties, names with dots, placeholders, and
+// documents that hold only under a profile.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace retrysim::imports {
 
-/// The configuration without a profile, and that under each profile of the file, with all documents
-/// that then hold joined into one. `names` are those of the documents: "", "profile prod".
+/// The configuration without a profile, and under each profile of the file, with all documents that
+/// then hold joined into one. `names` gets the names of the documents: "", "profile prod".
 /// Placeholders with a default, or whose property the file has, are filled in. Throws
 /// BadConfiguration.
 Tree read_spring(const std::string& file, std::string_view text, std::vector<std::string>& names);

@@ -20,15 +20,14 @@ namespace retrysim::imports {
 
 namespace {
 
-/// The value of a number of milliseconds, or of a duration with its unit.
+/// Sets a timeout from a number of milliseconds, or a duration with its unit.
 void set_timeout_ms(ImportedPolicy& p, std::string_view key, const Field& from) {
   if (from) set(p, key, in_toml(from.duration(1e-3)), from);
 }
 
 // --- Gateway -------------------------------------------------------------------------------------
 
-/// An error as `retry.on` has it: a status by the name or the number that Spring has for it.
-/// Nothing if it is none.
+/// A status in the form of `retry.on`, from its name or number in Spring; empty if it is no status.
 std::optional<std::string> status_of(const std::string& word) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"badrequest", "400"},
@@ -70,8 +69,8 @@ std::optional<std::string> series_of(const std::string& word) {
   return std::nullopt;
 }
 
-/// A status counts if it is listed, or of a listed series: by default that of the server's errors,
-/// also beside a list of statuses.
+/// The statuses that are retried: listed ones, and those of listed series. By default the series of
+/// server errors is listed, even beside a list of statuses.
 class RetriedStatuses {
  public:
   void add(const Field& list, const std::vector<std::string>& words,
@@ -108,10 +107,10 @@ void read_statuses(ImportedPolicy& p, const Field& args) {
   all.set_in(p, statuses || series ? paths({statuses, series}) : "the filter's default");
 }
 
-/// On which server the Gateway runs.
+/// The kind of server on which the Gateway runs.
 enum class Server : std::uint8_t { kWebFlux, kServlets };
 
-/// The filter's number: of retries, or, on servlets, of attempts.
+/// Sets the retries from the filter's number: of retries, or, on servlets, of attempts.
 void set_retries(ImportedPolicy& p, std::int64_t number, const std::string& source, Server server,
                  const Field& field) {
   if (server == Server::kWebFlux) {
@@ -164,8 +163,8 @@ void read_filter(ImportedPolicy& p, const Field& args, Server server) {
   }
 }
 
-/// `- Retry=3,SERVICE_UNAVAILABLE,GET,10ms,50ms,2,false`: arguments by their places, the last four
-/// of them not on servlets.
+/// Reads a filter in short form, `- Retry=3,SERVICE_UNAVAILABLE,GET,10ms,50ms,2,false`: arguments
+/// by their places, the last four not on servlets.
 void read_shortcut(ImportedPolicy& p, const Field& filter, Server server) {
   begin(p, "", "");
   const std::string text = filter.text();
@@ -177,7 +176,7 @@ void read_shortcut(ImportedPolicy& p, const Field& filter, Server server) {
     filter.fail("expected Retry=N, such as Retry=3");
   }
   set_retries(p, static_cast<std::int64_t>(*retries), filter.source(), server, filter);
-  // The second word: on servlets a series, which takes the place of the default.
+  // The second word is, on servlets, a series, which replaces the default.
   RetriedStatuses all;
   const bool says_series = words.size() > 1 && server == Server::kServlets;
   if (!says_series) all.add_series();
@@ -208,7 +207,7 @@ void read_shortcut(ImportedPolicy& p, const Field& filter, Server server) {
   }
 }
 
-/// The Retry filter in a list; adds nothing if there is none.
+/// Reads the Retry filter in a list; false if there is none.
 bool read_filters(ImportedPolicy& p, const Field& filters, Server server) {
   for (const Field& filter : filters.items()) {
     if (filter.plain().starts_with("Retry=") || filter.plain() == "Retry") {
@@ -224,10 +223,10 @@ bool read_filters(ImportedPolicy& p, const Field& filters, Server server) {
   return false;
 }
 
-/// Each route with a Retry filter, of its own or by default.
+/// Adds a policy for each route with a Retry filter, its own or the default one.
 void import_gateway(const Field& gateway, Server server, std::vector<ImportedPolicy>& policies) {
   const auto set_timeouts = [&](ImportedPolicy& p, const Field& route) {
-    const Field client = gateway["httpclient"], data = route["metadata"];  // or http-client
+    const Field client = gateway["httpclient"], data = route["metadata"];  // or spelt http-client
     const Field response = data["response_timeout"], connect = data["connect_timeout"];
     set_timeout_ms(p, "attempt_timeout",
                    response                     ? response
@@ -299,7 +298,7 @@ void import_spring_cloud(const Documents& documents, Reading&, ImportedConfigura
         d.path().starts_with(kProfile) ? d.path().substr(kProfile.size()) : "";
     std::vector<ImportedPolicy> policies;
     const Field gateway = d.at("spring.cloud.gateway");
-    // Since 2025.0 in front of its names stands the kind of server; before, "mvc" did, or nothing.
+    // Since 2025.0 the names begin with the kind of server; before, with "mvc" or nothing.
     const Field webflux = gateway.at("server.webflux"), servlets = gateway.at("server.webmvc");
     import_gateway(webflux ? webflux : gateway, Server::kWebFlux, policies);
     import_gateway(servlets ? servlets : gateway["mvc"], Server::kServlets, policies);

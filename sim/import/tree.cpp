@@ -45,9 +45,10 @@ class Builder final : public YAML::EventHandler {
   Builder(Tree& tree, std::string file, std::string_view text)
       : tree_(tree), file_(std::move(file)), text_(text) {}
 
-  /// yaml-cpp (0.7) takes a line that is indented less than the first one for a new document. It
-  /// also finds an empty one in front of a character that cannot begin one, such as a comma, does
-  /// not pass over that character, and so finds documents without end.
+  /// Begins a document, if one may begin there. yaml-cpp (0.7) takes a line that is indented less
+  /// than the first one for a new document. It also finds an empty document before a character that
+  /// cannot begin one, such as a comma, does not skip that character, and so finds documents
+  /// without end.
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (mark.pos == begun_) fail(mark, "neither YAML nor JSON: no value can begin here");
     if (begun_ >= 0 && !is_begun_at(mark)) {
@@ -95,7 +96,7 @@ class Builder final : public YAML::EventHandler {
     Value* value;
     YAML::anchor_t anchor = 0;
     bool name_is_next = false;
-    Value::Member next = {};  // its name is known
+    Value::Member next = {};  // the member whose name is known already
     std::set<std::string> names = {};
   };
 
@@ -107,7 +108,7 @@ class Builder final : public YAML::EventHandler {
                             .source_line = {}});
   }
 
-  /// Whether a document may begin there: with "---", or behind a line "...".
+  /// Whether a document may begin at a mark: with "---", or behind a line "...".
   bool is_begun_at(const YAML::Mark& mark) const {
     const auto at = static_cast<std::size_t>(mark.pos);
     if (at >= text_.size() || text_.substr(at).starts_with("---")) return true;
@@ -132,8 +133,8 @@ class Builder final : public YAML::EventHandler {
     anchors_[anchor] = value;
   }
 
-  /// A complete value, or one whose members follow, has its place: it is a document, an item, a
-  /// value behind its name, or itself a name.
+  /// Puts a value into its place, complete or with members to follow: as a document, an item, the
+  /// value of a name, or itself as a name.
   void put(const YAML::Mark& mark, const Value* value, const std::string& as_name) {
     stop_point();
     if (++values_ > kMaxValues) {
@@ -145,7 +146,7 @@ class Builder final : public YAML::EventHandler {
     }
     Open& around = open_.back();
     if (around.name_is_next) {
-      constexpr std::size_t kLongestName = 512;  // of each value, its path is kept
+      constexpr std::size_t kLongestName = 512;  // the path of each value is kept
       if (as_name.size() > kLongestName) fail(mark, "the name is too long");
       const bool is_text = value->kind == Value::Kind::kText;
       if (is_text && !around.names.insert(as_name).second) {
@@ -170,7 +171,7 @@ class Builder final : public YAML::EventHandler {
     value.line = mark.line + 1;
     value.column = mark.column + 1;
     Value& added = tree_.add(std::move(value));
-    note(anchor, nullptr);  // as long as it is not complete
+    note(anchor, nullptr);  // null as long as the value is not complete
     put(mark, &added, "?");
     open_.push_back({.value = &added, .anchor = anchor, .name_is_next = kind == Value::Kind::kMap});
   }
@@ -203,8 +204,9 @@ class Builder final : public YAML::EventHandler {
     }
   }
 
-  /// Merge keys (yaml.org/type/merge.html): `<<` stands for the members of the map, or of the maps
-  /// of a list, that it is given, as far as the map itself or an earlier one has none of that name.
+  /// Replaces a merge key (yaml.org/type/merge.html): `<<` stands for the members of the map, or of
+  /// the maps in the list, that is its value, unless the map itself or an earlier one has a member
+  /// of that name.
   void take_merge(Value& map, std::set<std::string>& names) {
     const auto merge = std::ranges::find(map.members, "<<", &Value::Member::name);
     if (merge == map.members.end()) return;
@@ -214,7 +216,7 @@ class Builder final : public YAML::EventHandler {
       for (const Value::Member& base : merge->value->members) bases.push_back(base.value);
     }
     const auto is_map = [](const Value* base) { return base->kind == Value::Kind::kMap; };
-    if (bases.empty() || !std::ranges::all_of(bases, is_map)) return;  // is named as left out
+    if (bases.empty() || !std::ranges::all_of(bases, is_map)) return;  // will be listed as left out
     map.members.erase(merge);
     for (const Value* base : bases) {
       count_aliased(mark_of(*base), static_cast<double>(base->members.size()));
@@ -228,10 +230,10 @@ class Builder final : public YAML::EventHandler {
   std::string file_;
   std::string_view text_;
   std::vector<Open> open_;
-  std::vector<Value*> anchors_;  // by number; null: not complete
+  std::vector<Value*> anchors_;  // values by number; null: not complete
   double aliased_ = 0;
   std::size_t values_ = 0;
-  int begun_ = -1, begun_column_ = 0;  // of the document
+  int begun_ = -1, begun_column_ = 0;  // place at which the document begins
 };
 
 }  // namespace
@@ -241,7 +243,7 @@ Tree read_yaml(const std::string& file, std::string_view text) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   Tree tree;
   try {
-    // The library reads all of it at once, with no other occasion to stop.
+    // The library reads the whole text at once, with no other occasion to stop.
     scenario::PortionedStream stream(text);
     YAML::Parser parser(stream);
     for (Builder builder(tree, file, text); parser.HandleNextDocument(builder);) continue;

@@ -12,7 +12,7 @@ namespace retrysim::imports {
 
 namespace {
 
-/// What it retries beside the list where an answer suggests a delay.
+/// The statuses that urllib3 retries beside the list if an answer suggests a delay.
 std::string suggestions_of_urllib3(const std::vector<std::string>& listed) {
   std::vector<std::string> others;
   for (const char* code : {"413", "429", "503"}) {
@@ -22,8 +22,8 @@ std::string suggestions_of_urllib3(const std::vector<std::string>& listed) {
   return fmt::format("urllib3 also retries a {} that suggests a delay", fmt::join(others, " or "));
 }
 
-/// A suggested delay takes the place of the backoff, up to a limit of its own. Where that is zero,
-/// sleep_for_retry finds nothing to wait for, and the backoff stays.
+/// Reads the rules for suggested delays, which replace the backoff up to a limit of their own. If
+/// that limit is zero, sleep_for_retry finds nothing to wait for, and the backoff stays.
 void read_urllib3_suggestions(ImportedPolicy& p, const Field& respect, const Field& limit) {
   constexpr int kHours = 6;  // since urllib3 2.6.3
   const std::string respected = respect ? respect.path() : "urllib3's default";
@@ -49,12 +49,13 @@ constexpr FieldRow kOfRequests[] = {left_out("allowed_methods", kIsOfRequests),
                                     left_out("history", kIsOfRequests),
                                     left_out("remove_headers_on_redirect", kIsOfRequests)};
 
-// urllib3.util.Retry of version 2: the first retry is made at once, then backoff_factor x 2, 4, ...
+// Reads urllib3.util.Retry of version 2: the first retry is made at once, then backoff_factor x 2,
+// 4, ...
 void read_urllib3(ImportedPolicy& p, const Field& f) {
   const Field total = f["total"], factor = f["backoff_factor"], most = f["backoff_max"],
               jitter = f["backoff_jitter"], respect = f["respect_retry_after_header"],
               statuses = f["status_forcelist"];
-  // total = None leaves the other numbers; total = False retries nothing.
+  // With total = None the other numbers limit the retries; total = False retries nothing.
   std::string retries = "10", origin = "urllib3's default";
   if (total.is_null()) {
     retries = text_in_toml("unlimited");
