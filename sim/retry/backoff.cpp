@@ -1,4 +1,4 @@
-// The parts of a retry's delay that few rules ask for; the others, and the sources, are in
+// The parts of a retry's delay that few rules need; the other parts, and the sources, are in
 // backoff.hpp.
 //
 // SPDX-License-Identifier: MIT
@@ -57,7 +57,7 @@ Duration before_rounding(const BackoffRules& rules, Duration base, const RetryPr
     return std::min(rules.cap, Duration::from_nanoseconds(low + uniform * (high - low)));
   }
   const double last = previous == Duration::zero() ? start : nanoseconds(previous);
-  const double high = std::max(start, 3 * last);  // a throttling base may exceed 3 x the last delay
+  const double high = std::max(start, 3 * last);  // the throttling base may exceed 3 x last
   return std::min(rules.cap, Duration::from_nanoseconds(start + uniform * (high - start)));
 }
 
@@ -67,12 +67,12 @@ Duration floor_to_quantum(Duration d, Duration quantum) {
   return Duration::nanoseconds(d.count() / quantum.count() * quantum.count());
 }
 
-/// Whole quanta below `quanta` of them, which may be infinite.
+/// The time of `quanta` quanta, rounded down to whole ones; `quanta` may be infinite.
 Duration whole_quanta(double quanta, Duration quantum) {
   return quanta < 9.2e18 ? quantum * static_cast<std::int64_t>(quanta) : Duration::max();
 }
 
-/// Full jitter whose draw on the base has the resolution of the quantum and then grows.
+/// Full jitter: the draw on the base has the resolution of the quantum, and then grows.
 double mantissa(const BackoffRules& rules, Duration base, std::uint32_t attempts, double uniform) {
   const auto quantum = static_cast<double>(rules.quantum.count());
   const double quanta = static_cast<double>(base.count()) / quantum;
@@ -124,7 +124,7 @@ Duration from_distribution(const BackoffRules& rules, const RetryProgress& progr
   return std::min(Duration::from_nanoseconds(grown), rules.delays_cap);
 }
 
-// The width is added to a backoff that has been limited, or the sum is limited, as
+// Spreads `v` by a constant width, which is added to the limited backoff; or the sum is limited, as
 // `jitter_before_cap` says.
 Duration with_width(const BackoffRules& rules, Jitter jitter, double v, double uniform) {
   const auto width = static_cast<double>(rules.jitter_width.count());
@@ -169,8 +169,8 @@ Duration in_quanta(const BackoffRules& rules, Duration base, Jitter jitter, doub
   if (rules.rounding == Rounding::kMantissa && jitter == Jitter::kFull) {
     return Duration::from_nanoseconds(mantissa(rules, base, attempts, uniform));
   }
-  // In quanta, as the SDKs compute: in nanoseconds a product just below a whole quantum would be
-  // rounded up to it.
+  // The product is computed in quanta, as in the SDKs: in nanoseconds a product just below a whole
+  // quantum would be rounded up to it.
   const double quanta = v / static_cast<double>(rules.quantum.count());
   return whole_quanta(spread(jitter, rules.jitter_share, quanta, uniform), rules.quantum);
 }
@@ -194,7 +194,7 @@ Duration longest_delay(const RetryRules& rules) {
   const bool width = its.jitter >= Jitter::kPlusWidth || its.throttle_jitter >= Jitter::kPlusWidth;
   const Duration beyond = width ? its.jitter_width : Duration::zero();
   if (its.growth != Growth::kExponential) {
-    // Not more than a retry that is far off: most clients have a limit of attempts.
+    // The growth is taken at a far retry at most: most clients have a limit of attempts.
     constexpr std::uint32_t kFarOff = 1'000'000;
     const double most = growth(its, std::min(rules.max_attempts - 1, kFarOff));
     const double v = base == Duration::zero() ? 0 : static_cast<double>(base.count()) * most;

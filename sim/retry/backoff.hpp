@@ -1,5 +1,5 @@
-// The delay before a retry: exponential growth, cap and jitter. Computed with + - * / alone, which
-// IEEE 754 rounds the same way everywhere; for a factor of 2 every value before the jitter is
+// The delay before a retry: exponential growth, cap and jitter. It is computed with + - * / alone,
+// which IEEE 754 rounds the same way everywhere; for a factor of 2 every value before the jitter is
 // exact. Sources: botocore retries/standard.py; PredefinedBackoffStrategies.java of the AWS SDK for
 // Java 1.x, RetryMiddleware.php, RetryStrategy.cpp and lib/util.js for whole milliseconds;
 // aws-sdk-go client/default_retryer.go and aws-sdk-go-v2 aws/retry/jitter_backoff.go for what
@@ -38,10 +38,11 @@ inline double power(double factor, std::int64_t exponent) {
   return power_by_squaring(factor, exponent);
 }
 
-/// g(n) where it is no power of the factor.
+/// The growth g(n) of rules for which it is not a power of the factor.
 double other_growth(const BackoffRules& rules, std::int64_t n);
 
-/// g(first_exponent + i) for the retry after attempt `attempts`.
+/// The growth for the retry after attempt `attempts`: g(first_exponent + i), where i is its index
+/// from 0.
 inline double growth(const BackoffRules& rules, std::uint32_t attempts) {
   const std::int64_t retry_index = static_cast<std::int64_t>(attempts) - 1;
   const std::int64_t exponent =
@@ -56,8 +57,8 @@ inline double nanoseconds(Duration d) {
                               : static_cast<double>(d.count());
 }
 
-/// `v` with its jitter; both in the same unit, nanoseconds or quanta. `share`: of proportional
-/// jitter.
+/// `v` with its jitter, in the unit of `v`, nanoseconds or quanta. `share`: the share of
+/// proportional jitter.
 inline double spread(Jitter jitter, double share, double v, double uniform) {
   switch (jitter) {
     case Jitter::kFull:
@@ -80,25 +81,25 @@ inline double spread(Jitter jitter, double share, double v, double uniform) {
   return v;
 }
 
-// State that only few rules need.
+// These functions are for jitter that only few rules have.
 Duration from_distribution(const BackoffRules& rules, const RetryProgress& progress, Draws& draws);
 Duration decorrelated(const BackoffRules& rules, Duration base, const RetryProgress& progress,
                       double uniform);
-/// `level`: the growth that the retry before has reached; set to that of this one.
+/// `level`: the growth that the last retry has reached; set to that of this one.
 Duration decorrelated_v2(const BackoffRules& rules, Duration base, std::uint32_t attempts,
                          double uniform, double& level);
-/// `v` nanoseconds, which has been limited, with a jitter of constant width.
+/// `v` nanoseconds, a limited backoff, with a jitter of constant width.
 Duration with_width(const BackoffRules& rules, Jitter jitter, double v, double uniform);
-/// `v` nanoseconds, not yet spread, to whole quanta as `rules.rounding` says.
+/// `v` nanoseconds with its jitter, in whole quanta as `rules.rounding` says.
 Duration in_quanta(const BackoffRules& rules, Duration base, Jitter jitter, double v,
                    std::uint32_t attempts, double uniform);
 
-/// The longest backoff that one retry can have: of the constants, or the mean where `delays` or a
-/// distribution has no bound.
+/// The longest backoff that one retry can have; where `delays` or a distribution has no bound, its
+/// mean.
 Duration longest_delay(const RetryRules& rules);
 
-/// Draws that have been made already, for the functions below. Such `draws` have `uniform`, the
-/// next uniform draw, and `all`, the draws as such before any of them is taken.
+/// Draws that have been made already, for the functions below. Such types have `uniform`, the next
+/// uniform draw, and `all`, the draws themselves before any is taken.
 struct GivenDraws {
   Draws& given;
 
@@ -106,7 +107,8 @@ struct GivenDraws {
   Draws& all() const { return given; }
 };
 
-/// `backoff_delay`, compiled into its caller. `level`: the jitter's, which may change.
+/// `backoff_delay`, compiled into its caller. `level`: the level of decorrelated-v2 jitter, which
+/// may change.
 template <class BackoffDraws>
 [[gnu::always_inline]] inline Duration delay(const BackoffRules& rules,
                                              ResponseClass response_class,
@@ -130,7 +132,7 @@ template <class BackoffDraws>
     return decorrelated_v2(rules, base, progress.attempts, uniform, level);
 
   const double cap = nanoseconds(rules.cap);
-  // A base of zero stays zero, also where the power is infinite.
+  // A base of zero stays zero, even if the power is infinite.
   double v = base == Duration::zero()
                  ? 0
                  : static_cast<double>(base.count()) * growth(rules, progress.attempts);
@@ -144,7 +146,7 @@ template <class BackoffDraws>
           : Duration::from_nanoseconds(spread(jitter, rules.jitter_share, v, uniform));
   if (delay <= rules.cap) [[likely]]
     return delay;
-  // Only this jitter can raise a backoff that has already been capped.
+  // Only proportional jitter can raise a backoff that has already been capped.
   if (jitter == Jitter::kProportional && !rules.jitter_before_cap &&
       rules.over_cap != OverCap::kRedraw) {
     return delay;

@@ -1,5 +1,5 @@
-// The circuit breaker's states and counts, and the breakers of libraries. Sources: at the presets
-// below, and in README.md.
+// The circuit breaker's states and counts, and the breakers of libraries. Sources are at the
+// presets below, and in README.md.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/breaker.hpp>
@@ -59,8 +59,8 @@ BreakerCounts::Slice& BreakerCounts::begin_slice(Time begin) {
   return slices_[at_];
 }
 
-// The slices that have left the window by now. On the grid the present slice is part of it, even
-// if nothing has happened there yet.
+// Drops the slices that have left the window by now. On the grid the present slice belongs to the
+// window, even if nothing has happened there yet.
 void BreakerCounts::forget_before(Time now) {
   if (slice_ == Duration::zero() || slicing_ == BreakerSlices::kRing) return;
   while (count_ > 0) {
@@ -152,12 +152,13 @@ void Breaker::release(std::uint32_t era) {
 bool Breaker::shares_are_reached(const BreakerRules& rules, const BreakerCounts::Sums& of) const {
   const auto reached = [&](std::uint32_t n, double share, bool above) {
     if (share <= 0 || n == 0) return false;
-    if (of.calls == 0) return true;  // opossum: failures of calls that have left the window
-    // The quotient of two whole numbers is the double nearest to it, as the share is.
+    if (of.calls == 0) return true;  // opossum: the calls that failed have left the window
+    // The quotient is the double nearest to the true ratio, as the share in the rules is.
     const double is = static_cast<double>(n) / static_cast<double>(of.calls);
     return above ? is > share : is >= share;
   };
-  // Sentinel: no share is above 1, its default for slow calls, which therefore is reached.
+  // In Sentinel no share is above 1, its default for slow calls; a share of 1 therefore counts as
+  // reached.
   const bool slow_above = rules.above && rules.slow_share < 1;
   return reached(of.failures, rules.failure_share, rules.above) ||
          reached(of.slow, rules.slow_share, slow_above);
@@ -194,7 +195,7 @@ void Breaker::record_probe(const BreakerRules& rules, bool failed, bool slow, Ti
   bool closes = false;
   switch (rules.close_on) {
     case BreakerClose::kShare:
-      // Resilience4j does not wait for more than its least number of calls, here either.
+      // Resilience4j does not wait for more probes than its least number of calls.
       if (probes_.calls < std::min(rules.probes, rules.min_calls)) return;
       if (shares_are_reached(rules, probes_)) return trip(rules, now);
       closes = true;

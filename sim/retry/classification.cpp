@@ -15,32 +15,32 @@
 
 namespace retrysim {
 
-/// One code that makes an answer retryable at one service, or at all ("").
+/// A code that makes an answer retryable at one service, or at all services ("").
 struct ServiceCode {
   std::string_view api;
-  int status;  // 0: any
+  int status;  // status of the answer; 0: any
   std::string_view code;
   ResponseClass response_class;
 };
 
-/// What one family of SDKs looks at: statuses that mean throttling whatever the code, codes, other
-/// statuses.
+/// The codes and statuses that one family of SDKs looks at, in this order: statuses that mean
+/// throttling whatever the code, codes, other statuses.
 struct ErrorTable {
   std::span<const std::string_view> throttling_codes = {};
   std::span<const std::string_view> transient_codes = {};
-  std::span<const ServiceCode> codes_with_status = {};  ///< these go before all others
+  std::span<const ServiceCode> codes_with_status = {};  ///< looked up before all others
   std::span<const int> transient_statuses = {};
-  int transient_from_status = 600;  ///< this status and all above are transient
+  int transient_from_status = 600;  ///< this and all higher statuses are transient
   bool any_name_with_throttl = false;
   std::span<const int> statuses_like_429 = {};
-  std::span<const int> throttling_statuses = {};       ///< whatever the code
+  std::span<const int> throttling_statuses = {};       ///< throttling, whatever the code
   std::span<const int> statuses_with_suggestion = {};  ///< retried if a delay is suggested
-  std::string_view api_without_429 = {};               ///< the one service where a 429 is final
-  /// Transient, but only if new credentials can be fetched; with `any_name_with_expired` also every
-  /// code that has the word in it.
+  std::string_view api_without_429 = {};               ///< the only service where a 429 is final
+  /// Codes that are transient only if new credentials can be fetched; with `any_name_with_expired`
+  /// also every code that contains "expired".
   std::span<const std::string_view> credential_codes = {};
   bool any_name_with_expired = false;
-  bool connections_are_final = false;  ///< refused and broken ones are not retried
+  bool connections_are_final = false;  ///< refused and broken connections are final
 };
 
 const ErrorTable& error_table(Classifier classifier);
@@ -85,7 +85,7 @@ constexpr std::string_view kStandardTransientCodes[] = {"RequestTimeout",
 constexpr std::string_view kJsV3TransientCodes[] = {"TimeoutError", "RequestTimeout",
                                                     "RequestTimeoutException"};
 
-// Ruby also corrects a skewed clock and discovers a new endpoint, and then tries again.
+// Ruby's SDK also corrects a skewed clock and discovers a new endpoint, and then retries.
 constexpr std::string_view kRubyTransientCodes[] = {
     "RequestTimeout",        "RequestTimeoutException",
     "InternalError",         "IDPCommunicationError",
@@ -94,7 +94,7 @@ constexpr std::string_view kRubyTransientCodes[] = {
     "SignatureDoesNotMatch", "RequestInTheFuture",
 };
 
-// If its credentials can be refreshed, it fetches new ones after these and tries again.
+// If credentials can be refreshed, Ruby's SDK fetches new ones after these codes and retries.
 constexpr std::string_view kRubyCredentialCodes[] = {
     "InvalidClientTokenId", "UnrecognizedClientException", "InvalidAccessKeyId",
     "AuthFailure",          "InvalidIdentityToken",        "ExpiredToken",
@@ -130,7 +130,7 @@ constexpr std::string_view kJavaV2TransientCodes[] = {
     "RequestTimeout",
     "RequestTimeoutException",
     "InternalError",
-    // Clock skew: the SDK corrects its clock and signs the request again.
+    // These codes mean clock skew: the SDK corrects its clock and signs the request again.
     "RequestTimeTooSkewed",
     "RequestExpired",
     "RequestInTheFuture",
@@ -139,14 +139,14 @@ constexpr std::string_view kJavaV2TransientCodes[] = {
     "AuthFailure",
 };
 
-// What the AWS SDK for Java 2.x retries besides under revision 2.1.
+// Codes that the AWS SDK for Java 2.x retries in addition under revision 2.1.
 constexpr ServiceCode kJavaV2CodesOf2026[] = {
     {"", 0, "LimitExceededException", ResponseClass::kThrottling},
     {"sts", 0, "IDPCommunicationError", ResponseClass::kTransient},
 };
 
-// The AWS SDK for C++ knows these in its core and the other throttling codes from the models of the
-// services, which are taken together here.
+// The AWS SDK for C++ knows some of these codes in its core and the others from the models of the
+// services; they are taken together here.
 constexpr std::string_view kCppThrottlingCodes[] = {
     "Throttling",
     "ThrottlingException",
@@ -183,7 +183,7 @@ constexpr std::string_view kCppTransientCodes[] = {
     "InvalidToken",
 };
 
-// Expired credentials are fetched again; the other two are what the SDK calls its own errors.
+// Expired credentials are fetched again; the last two codes are the SDK's names for its own errors.
 constexpr std::string_view kJsV2TransientCodes[] = {
     "ExpiredToken", "ExpiredTokenException", "RequestExpired", "TimeoutError", "NetworkingError"};
 
@@ -228,7 +228,7 @@ constexpr ServiceCode kGoV1ServiceCodes[] = {
     {"s3", 408, "", ResponseClass::kTransient},
 };
 
-// The clients for S3 make an error code of the status where an answer has none, and know
+// The clients for S3 make an error code of the status if an answer has none, and know
 // RequestTimeout by its name.
 constexpr ServiceCode kGoV2ServiceCodes[] = {
     {"sts", 0, "IDPCommunicationError", ResponseClass::kTransient},
@@ -251,12 +251,12 @@ constexpr int kTransientStatuses[] = {500, 502, 503, 504};
 constexpr int k429[] = {429};
 constexpr int kGoV1ThrottlingStatuses[] = {429, 502, 503, 504};
 constexpr int kGoV1TransientStatuses[] = {500};
-constexpr int kEvery5xx = 500;  // and above
+constexpr int kEvery5xx = 500;  // 500 and above
 constexpr int k509IsLike429[] = {509};
 
 constexpr int kLegacyStatuses[] = {500, 502, 503, 504, 509};
 
-// botocore's legacy rules want both the status and the code.
+// botocore's legacy rules require both the status and the code.
 constexpr ServiceCode kLegacyCodes[] = {
     {"", 400, "Throttling", ResponseClass::kThrottling},
     {"", 400, "ThrottlingException", ResponseClass::kThrottling},
@@ -278,7 +278,7 @@ constexpr ServiceCode kLegacyCodes[] = {
     {"sts", 400, "IDPCommunicationError", ResponseClass::kTransient},
 };
 
-// The .NET SDK's legacy rules want one of these at 400 or 503.
+// The .NET SDK's legacy rules require one of these codes at status 400 or 503.
 constexpr ServiceCode kDotnetLegacyCodes[] = {
     {"", 400, "Throttling", ResponseClass::kThrottling},
     {"", 400, "ThrottlingException", ResponseClass::kThrottling},
@@ -309,7 +309,7 @@ constexpr std::string_view kJavaV1ThrottlingCodes[] = {
 constexpr std::string_view kJavaV1TransientCodes[] = {
     "PriorRequestNotComplete",
     "TransactionInProgressException",
-    // Clock skew: the SDK corrects its clock and signs the request again.
+    // These codes mean clock skew: the SDK corrects its clock and signs the request again.
     "RequestTimeTooSkewed",
     "RequestExpired",
     "InvalidSignatureException",
@@ -323,7 +323,7 @@ constexpr std::string_view kJavaV1TransientCodes[] = {
 const ErrorTable& error_table(Classifier classifier) {
   static constexpr ErrorTable kStandard{kStandardThrottlingCodes, kStandardTransientCodes,
                                         kStandardServiceCodes, kTransientStatuses};
-  // Organizations has a rule of its own under the name of the one for 429, which it replaces.
+  // Organizations has its own rule under the name of the rule for 429, which it replaces.
   static constexpr ErrorTable kBotocoreLegacy{.codes_with_status = kLegacyCodes,
                                               .transient_statuses = kLegacyStatuses,
                                               .api_without_429 = "organizations"};
@@ -427,13 +427,13 @@ ResponseClass find_code(std::span<const ServiceCode> codes, std::string_view api
   return ResponseClass::kNotRetryable;
 }
 
-/// Whether a code has `part`, which is lower case, in it, in any case.
+/// Whether a code contains `part`, which is in lower case, in upper or lower case.
 bool has_in_it(std::string_view code, std::string_view part) {
   const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
   return std::search(code.begin(), code.end(), part.begin(), part.end(), same) != code.end();
 }
 
-/// Whether new credentials may help, and can be had.
+/// Whether new credentials may help, and can be fetched.
 bool is_refreshable(const ErrorRules& rules, const ErrorTable& table, std::string_view code) {
   return rules.refreshable_credentials &&
          (contains(table.credential_codes, code) ||
@@ -490,15 +490,16 @@ ResponseClass class_by_table(const ErrorRules& rules, std::string_view api,
       !contains(table.transient_statuses, response.status)) {
     return ResponseClass::kNotRetryable;
   }
-  // botocore's legacy rules treat all retryable answers alike; the class only tells the reader of a
-  // result that a 503 SlowDown is a service asking for less.
+  // botocore's legacy rules treat all retryable answers alike; the class only shows in results that
+  // a 503 SlowDown is a service asking for less.
   const bool says_slow_down = rules.classifier == Classifier::kBotocoreLegacy &&
                               contains(kStandardThrottlingCodes, response.code);
   return says_slow_down ? ResponseClass::kThrottling : ResponseClass::kTransient;
 }
 
-/// What the model of the service says, or the side at fault where it says "maybe". The Smithy
-/// example asks the other way round: "maybe" is enough, and so is a server's fault without it.
+/// The class by the service's model of the error, or by the side at fault where the model says
+/// "maybe"; empty if neither tells. The Smithy example asks the other way round: "maybe" is enough,
+/// and so is a server's fault without it.
 std::optional<ResponseClass> class_by_traits(Classifier classifier, const ErrorTraits& traits,
                                              Fault fault) {
   if (!traits.retry_safety) {
@@ -558,9 +559,10 @@ bool pays_timeout_price(const ErrorRules& rules, std::string_view api, const Res
   return false;
 }
 
-/// Whether a delay that the service suggests is not looked at.
+/// Whether a delay that the service suggests is ignored.
 bool ignores_suggestion(const ErrorRules& rules, std::string_view api, const Response& response) {
-  // What is retried for the server's fault alone is so without a look at the rest.
+  // An error that is retried only because the server is at fault is retried without a look at the
+  // rest.
   if (response.traits.retry_safety == RetrySafety::kNo) return true;
   switch (rules.classifier) {
     case Classifier::kGoV1:
@@ -579,7 +581,7 @@ bool has_one(const std::vector<ErrorPattern>& patterns, const Response& response
                              [&](const ErrorPattern& p) { return matches(p, response, by_table); });
 }
 
-/// What the user's own lists make of an error that the table puts into this class.
+/// The class of an error by the user's own lists, from its class by the table.
 ResponseClass class_by_lists(const ErrorRules& rules, const Response& response,
                              ResponseClass by_table) {
   if (has_one(rules.not_on, response, by_table)) return ResponseClass::kNotRetryable;

@@ -1,6 +1,6 @@
-// Timeouts and connection pools of the SDKs' clients, and the names of what is built on an SDK. A
-// timeout that restarts with every part of an answer is one on the whole attempt here, because
-// answers arrive whole.
+// Timeouts and connection pools of the SDKs' clients, and the names of software built on an SDK. A
+// timeout that restarts with every part of an answer limits the whole attempt here, because answers
+// arrive whole.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/retry_rules.hpp>
@@ -18,7 +18,7 @@ constexpr Duration ms(int n) { return Duration::milliseconds(n); }
 constexpr ClientDefaults kDefaults[] = {
     {"botocore", s(60), s(60), 10, "botocore httpsession.py, endpoint.py (1.29.27 and 1.43.11)"},
     {"java-v1", s(50), s(10), 50, "aws-sdk-java ClientConfiguration.java (ea9b5e3)"},
-    // CONNECTION_ACQUIRE_TIMEOUT
+    // The wait for a connection is CONNECTION_ACQUIRE_TIMEOUT.
     {"java-v2", s(30), s(2), 50, "aws-sdk-java-v2 SdkHttpConfigurationOption.java", s(10)},
     // config.js has no connect timeout; http/node.js has the limit, for HTTPS.
     {"js-v2", s(120), kNever, 50, "aws-sdk lib/config.js, lib/http/node.js (2.1693.0)"},
@@ -41,7 +41,7 @@ constexpr ClientDefaults kDefaults[] = {
     // The client for S3: a connection that brings nothing for 30 s is given up, and one connection
     // is opened for each 0.4 Gbit/s of 10.
     {"c-io", s(30), s(3), 25, "aws-c-s3 s3_client.c, s3_endpoint.c (226c3e6, August 2026)"},
-    // On macOS and Linux; on other Apple platforms 6 connections.
+    // The 50 connections are those of macOS and Linux; on other Apple platforms there are 6.
     {"swift", s(60), kNever, 50, "smithy-swift HttpClientConfiguration.swift (0.246.0, d55aa01)"},
     // smithy-python sets nothing, so that aiohttp's settings hold. Services with streams of events
     // have another client, which waits for ever.
@@ -57,7 +57,7 @@ std::string_view canonical_sdk(std::string_view sdk) {
   if (sdk == "boto3" || sdk == "cli" || sdk == "aws-cli") return "botocore";
   if (sdk == "smithy-core") return "js-v3";
   if (sdk == "smithy-kotlin") return "kotlin";
-  if (sdk == "circuit-breaker") return "retry-breaker";  // as it was called
+  if (sdk == "circuit-breaker") return "retry-breaker";  // an earlier name
   return sdk == "powershell" ? "dotnet" : sdk;
 }
 

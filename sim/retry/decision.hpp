@@ -58,30 +58,31 @@ class DrawsOnDemand {
 
 namespace retrysim::decision {
 
-/// The quota's answer.
+/// The answer of the quota to a request for tokens.
 struct Payment {
   bool made = false;
   int amount = 0;
-  Duration wait;  ///< until the tokens are there (QuotaOnEmpty::kWait)
+  Duration wait;  ///< until the tokens are available (QuotaOnEmpty::kWait)
 };
 
 /// The price of a retry after `error`, in tokens.
 int price_of(const QuotaRules& quota, const ErrorInfo& error);
 
-/// Takes the price of a retry after `error`.
+/// Takes the price of a retry after `error` from the quota.
 Payment pay(const RetryRules& rules, const RetryState& state, const ErrorInfo& error, Time now);
 
-/// What a failed attempt tells the client, before any decision.
+/// Updates the client's state after a failed attempt, before any decision.
 void take_note_of_failure(const RetryRules& rules, const RetryState& state, const ErrorInfo& error,
                           Time now);
 
-/// `backoff` with the delay that the service suggests. `uniform`: the draw of that delay's jitter.
+/// The delay from `backoff` and the delay that the service suggests. `uniform`: the draw for the
+/// jitter of the latter.
 Duration with_suggestion(const RetryRules& rules, const Failure& failure, Duration backoff,
                          double uniform);
 
-/// Whether the service suggests a longer delay than the client obeys, and it gives up then. Pure,
-/// so that a decision keeps its draws in registers: with a call that might change them each retry
-/// took 39 more instructions.
+/// Whether the service suggests a longer delay than the client obeys, so that the client gives up.
+/// Pure, so that a decision keeps its draws in registers: with a call that might change them each
+/// retry took 39 more instructions.
 [[gnu::pure]] bool suggests_too_long(const RetryRules& rules, const Failure& failure);
 
 /// The backoff after an error with a base of its own (`ErrorInfo::own_base`).
@@ -89,7 +90,8 @@ Duration delay_from_own_base(const RetryRules& rules, const ErrorInfo& error,
                              ResponseClass response_class, RetryProgress& progress, Draws& draws,
                              const std::optional<double>& fixed_draw);
 
-/// Send tokens that are asked for before the quota: takes them, or says how long they would take.
+/// Asks for send tokens before the quota is charged: takes them, or returns how long they would
+/// take. Empty if the rules do not ask then.
 std::optional<Duration> ask_for_send_tokens(const RetryRules& rules, const RetryState& state,
                                             const ErrorInfo& error, Time now);
 
@@ -110,7 +112,7 @@ int take_send_tokens(const RetryRules& rules, const RetryState& state, const Err
   return permitted;
 }
 
-/// Tells them that it is made.
+/// Tells the limits that the retry is made.
 inline void limits_grant(const RetryRules& rules, const RetryState& state,
                          const RetryProgress& progress, Time now) {
   state.each_limit(rules, [&](auto& limit, const auto& its_rules) {
@@ -132,14 +134,14 @@ class Charge {
   Charge(const RetryRules& rules, const RetryState& state)
       : rules_(rules), quota_(rules.quota.enabled ? state.quota : nullptr) {}
 
-  /// Charges the price of `error` if this is the step at which this quota is charged.
+  /// Charges the price of `error` if the quota is charged at this step.
   [[gnu::always_inline]] void at(Step step, const RetryState& state, const ErrorInfo& error,
                                  Time now) {
     if (quota_ != nullptr && step == step_of(rules_.quota.order))
       payment_ = pay(rules_, state, error, now);
   }
   bool refused() const { return !payment_.made; }
-  /// Another rule refuses the retry that has been paid for.
+  /// Gives the payment back, if another rule refuses the retry that has been paid for.
   void give_back() {
     if (quota_ != nullptr && payment_.made) quota_->release(payment_.amount, rules_.quota.capacity);
   }
@@ -165,8 +167,8 @@ class Charge {
   Payment payment_{.made = true, .wait = {}};
 };
 
-/// `refresh_retry_token`, compiled into its caller: the steps that a failure goes through, in their
-/// order, until one of them ends the request. `draws`: see backoff.hpp.
+/// `refresh_retry_token`, compiled into its caller: the steps of a failure, in order, until one of
+/// them ends the request. `draws`: see backoff.hpp.
 template <class BackoffDraws>
 [[gnu::always_inline]] inline RetryDecision decide(
     const RetryRules& rules, const RetryState& state, RetryProgress& progress,
@@ -179,7 +181,7 @@ template <class BackoffDraws>
   if (state.remembers()) take_note_of_failure(rules, state, error, now);
   Charge charge(rules, state);
 
-  // May this request be retried after this error at all?
+  // First question: may this request be retried after this error at all?
   charge.at(Charge::Step::kBeforeClassification, state, error, now);
   if (!error.retryable() || !failure.repeatable) return end(Outcome::kNotRetryable);
   if (failure.retry_after && suggests_too_long(rules, failure)) [[unlikely]]
@@ -187,7 +189,7 @@ template <class BackoffDraws>
   if (charge.refused()) [[unlikely]]
     return end(Outcome::kQuotaExceeded);
 
-  // Are attempts left?
+  // Second question: are attempts left?
   charge.at(Charge::Step::kBeforeAttempts, state, error, now);
   if (!attempts_left(rules, progress)) {
     if (charge.refused()) [[unlikely]]
@@ -200,7 +202,7 @@ template <class BackoffDraws>
     state.limiter->on_response(now, error.response_class == ResponseClass::kThrottling);
   }
 
-  // Chance, and the rules beyond the SDKs. What they refuse costs nothing.
+  // Chance and the rules beyond the SDKs come next. A retry that they refuse costs nothing.
   if (rules.probability < 1) [[unlikely]] {
     const double uniform = fixed_draw ? *fixed_draw : draws.uniform();
     if (!(uniform < rules.probability)) {
@@ -214,14 +216,15 @@ template <class BackoffDraws>
     return end(Outcome::kQuotaExceeded);
   }
 
-  // Can it pay? A long-polling operation that cannot may have to wait before it returns.
+  // Third question: can the client pay? A long-polling operation that cannot pay may have to wait
+  // before it returns.
   std::optional<Duration> asked;
   if (state.limiter != nullptr) asked = ask_for_send_tokens(rules, state, error, now);
   charge.at(Charge::Step::kLast, state, error, now);
   const bool waits_though_refused = failure.long_poll && rules.long_poll != LongPoll::kReturn;
   if (charge.refused() && !waits_though_refused) return end(Outcome::kQuotaExceeded);
 
-  // How long does it wait?
+  // Last question: how long does the client wait?
   const ResponseClass backoff_class = charge.refused() && rules.long_poll == LongPoll::kWaitBase
                                           ? ResponseClass::kTransient
                                           : error.response_class;

@@ -41,7 +41,8 @@ void constant_delay(RetryRules& r, Duration delay) {
   r.backoff.factor = 1;
 }
 
-// From v to v + jitter v, drawn uniformly, is what proportional jitter makes of the middle.
+// A backoff that lengthens a delay v to between v and v + jitter v: proportional jitter around the
+// middle of that range.
 BackoffRules lengthened(Duration base, double jitter) {
   const Duration middle = Duration::from_seconds(base.in_seconds() * (1 + jitter / 2));
   BackoffRules rules = backoff(middle, middle, kNoCap, Jitter::kProportional);
@@ -62,7 +63,7 @@ constexpr Comparison kComparisons[] = {
                           .window = ms(10'000),
                           .open = {}};
      }},
-    // The numbers are those of the gRFC's example: a service config has to give its own.
+    // The numbers come from the gRFC's example: a service config has to give its own.
     {"grpc", "gRFC A6, client retries (1fd061a, June 2026; example with 4 attempts)", grpc},
     {"grpc-go", "grpc-go stream.go (4793ad0, August 2026), with the example of gRFC A6", grpc},
     {"grpc-java",
@@ -71,8 +72,8 @@ constexpr Comparison kComparisons[] = {
     {"grpc-js",
      "grpc-node grpc-js/src/retrying-call.ts (2670b37, April 2026), with the example of gRFC A6",
      grpc},
-    // What a client requeues by itself, without a policy of the user: at once, with at most 20 % of
-    // the budget for one request, which is 20 of the 100 retries that an idle client has.
+    // Retries that a client makes by itself, without a policy of the user: at once, with at most 20
+    // % of the budget for one request, which is 20 of the 100 retries that an idle client has.
     {"finagle",
      "Finagle Retries.scala, RequeueFilter.scala, RetryBudget.scala (4feb34c, October 2024)",
      [](RetryRules& r) {
@@ -105,7 +106,7 @@ constexpr Comparison kComparisons[] = {
        r.max_attempts = 2;
        r.backoff = backoff(ms(25), ms(25), ms(250), Jitter::kAdditive);
        r.backoff.jitter_before_cap = true;
-       r.budget.slices = 11;  // of a budget that is written: tower's
+       r.budget.slices = 11;  // for budgets in scenarios: tower's number
      }},
     {"resilience4j", "Resilience4j 2.4.0 RetryConfig.java: three attempts, 500 ms apart",
      [](RetryRules& r) { constant_delay(r, ms(500)); }},
@@ -122,7 +123,7 @@ constexpr Comparison kComparisons[] = {
        r.max_attempts = RetryRules::kUnlimited;
        r.backoff = lengthened(ms(50), 0.99);
        r.budget = {BudgetKind::kWindow, 0.2, 10, ms(10'000), BudgetOf::kSuccesses};
-       r.budget.slices = 11;  // ten that are over, and the one being written
+       r.budget.slices = 11;  // ten past slices, and the one being written
      }},
     {"urllib3",
      "urllib3 1.26.12 and 2.7.0 util/retry.py (6a8536b), Retry(): ten retries at once; a factor "
@@ -342,7 +343,8 @@ constexpr Row kRows[] = {
   {kStandard, "2.1", "smithy-python", "default", 3, kStandard21, kQuota21,
    kSmithyPythonErrorsOf2026, kClamp, kWait, kSmithyPythonFiles},
 
-  // "At 5 or more attempts" is asked of a counter that begins at 0 with the first attempt: six.
+  // The condition "at 5 or more attempts" is asked of a counter that begins at 0 with the first
+  // attempt: six attempts.
   {kStandard, "smithy", "", "default", 6, kSmithyBackoff, kSmithyQuota, kSmithyErrors, kMinimum,
    kReturn, "Smithy guide client-guidance/retries.md, example strategy (40ddb4a, February 2026)"},
   {kStandard, "smithy-2.1", "", "default", 6, kWholeMilliseconds21, kSmithyQuota21, kSmithyErrors,
@@ -353,7 +355,7 @@ constexpr Row kRows[] = {
    "a plain starting point for theoretical studies"},
 };
 
-// Revision 2.1: these have numbers of their own in every SDK.
+// APIs that have their own numbers in every SDK, in revision 2.1.
 constexpr std::string_view kApisOf21[] = {kDynamodb, kStreams};
 constexpr std::uint32_t kAttemptsOf21Apis = 4;
 constexpr Duration kBaseOf21Apis = ms(25);
@@ -368,10 +370,10 @@ constexpr SendRateRules limiter(void (*change)(SendRateRules&)) {
 }
 
 struct AdaptiveRow {
-  std::string_view revision, sdk;  // revision empty: every one in which the SDK has standard mode
+  std::string_view revision, sdk;  // revision empty: all in which the SDK has standard mode
   SendRateRules rate_limit;
   std::string_view source;
-  // Where more than the send rate differs from standard mode.
+  // Changes other than the send rate from standard mode; null: none.
   void (*change)(RetryRules&) = nullptr;
 };
 
@@ -386,7 +388,7 @@ constexpr AdaptiveRow kAdaptiveRows[] = {
   {"", "botocore", limiter([](SendRateRules& r) { r.initial_fill_rate = 1; }),
    "botocore retries/adaptive.py, bucket.py, throttling.py"},
   {"2.0", "java-v2", java_v2_limiter(), kJavaV2AdaptiveFiles},
-  // Only its standard strategy limits a suggested delay, and waits before a long poll returns.
+  // Only the standard strategy limits a suggested delay, and waits before a long poll returns.
   {"2.1", "java-v2", java_v2_limiter(), kJavaV2AdaptiveFiles, [](RetryRules& r) {
    r.retry_after = kMinimum; r.long_poll = kReturn; }},
   {"", "js-v3", limiter([](SendRateRules& r) { r.round_rates = true;
@@ -401,7 +403,7 @@ constexpr AdaptiveRow kAdaptiveRows[] = {
    "aws-sdk-ruby plugins/retries/client_rate_limiter.rb"},
   {"", "php", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kBeforeBackoff; }),
    "aws-sdk-php RateLimiter.php"},
-  // The end of an attempt tells its limiter alone: a success earns no credit (issue 3550).
+  // The end of an attempt is reported to the limiter alone: a success earns no credit (issue 3550).
   {"", "go-v2", limiter([](SendRateRules& r) { r.wait = SendTokenWait::kRecheck; }),
    "aws-sdk-go-v2 aws/retry/adaptive.go (1674645), adaptive_ratelimit.go", [](RetryRules& r) {
    r.quota.credit = 0; r.quota.refund = Refund::kLast; }},
@@ -437,7 +439,7 @@ Preset preset_of(const Row& row) {
   rules.backoff = row.backoff;
   rules.quota = row.quota;
   rules.retry_after = row.retry_after;
-  // The strategy of the AWS SDK for Swift waits for as long as it is told.
+  // The strategy of the AWS SDK for Swift obeys suggested delays of any length.
   if (row.sdk == "swift") rules.retry_after_max = Duration::max();
   rules.long_poll = row.long_poll;
   return {row.mode, row.revision, row.sdk, row.api, std::move(rules), row.source};
@@ -494,8 +496,8 @@ const std::vector<Preset>& table() {
   return presets;
 }
 
-/// Whether a word asked for means the word of a row. A row without one takes any that some row of
-/// an SDK has.
+/// Whether a requested word means the word of a row. A row without a word matches any word that
+/// some row of an SDK has.
 bool matches(std::string_view asked, std::string_view row, std::string_view Preset::*column) {
   if (asked == row) return true;
   if (!row.empty()) return false;

@@ -20,7 +20,7 @@ constexpr Duration ms(std::int64_t n) { return Duration::milliseconds(n); }
 
 // --- Backoff -------------------------------------------------------------------------------------
 
-/// One kind of jitter after every error.
+/// A backoff with the same kind of jitter after every error.
 constexpr BackoffRules backoff(Duration base, Duration throttle_base, Duration cap, Jitter jitter) {
   BackoffRules rules;
   rules.base = base;
@@ -53,7 +53,7 @@ inline constexpr BackoffRules kJavaDynamodb = with(kJava, [](BackoffRules& b) { 
 inline constexpr BackoffRules kJsV2 = backoff(ms(100), ms(100), kNoCap, kFull);
 inline constexpr BackoffRules kJsV2Dynamodb = backoff(ms(50), ms(50), kNoCap, kFull);
 inline constexpr BackoffRules kJsV2Of2014 = backoff(ms(30), ms(30), kNoCap, Jitter::kNone);
-// 0, 50, 100, 200 ms ...: the growth begins with the second retry.
+// The delays are 0, 50, 100, 200 ms ...: the growth begins with the second retry.
 inline constexpr BackoffRules kJsV2DynamodbOf2014 =
     with(backoff(ms(25), ms(25), kNoCap, Jitter::kNone),
          [](BackoffRules& b) { b.immediate_retries = 1; });
@@ -75,7 +75,7 @@ inline constexpr BackoffRules kPhpLegacy =
       b.quantum = ms(1);
       b.rounding = Rounding::kIntegersInclusive;
     });
-inline constexpr BackoffRules kPhpLegacyDynamodb =  // half of a draw in milliseconds
+inline constexpr BackoffRules kPhpLegacyDynamodb =  // half of a draw, in ms
     with(backoff(ms(50), ms(50), ms(10'000), kFull), [](BackoffRules& b) {
       b.immediate_retries = 1;
       b.quantum = Duration::microseconds(500);
@@ -134,7 +134,8 @@ inline constexpr BackoffRules kCppStandard21 = kWholeMilliseconds21;
 
 // --- Retry quota ---------------------------------------------------------------------------------
 
-/// Capacity 500, full at the start; prices of transient errors, throttling and timeouts.
+/// A quota with capacity 500, full at the start, and the prices of transient errors, throttling and
+/// timeouts.
 constexpr QuotaRules quota(int cost, int throttle_cost, int timeout_cost, Refund refund) {
   QuotaRules rules;
   rules.enabled = true;
@@ -238,7 +239,7 @@ namespace retrysim {
 
 struct Preset;
 
-/// The release whose decisions agree, call by call, with those of this preset; empty if it was not
+/// The release whose decisions agree, call by call, with this preset's; empty if it was not
 /// compared (tests/sdks).
 std::string_view compared_release(const Preset& preset);
 

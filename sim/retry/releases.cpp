@@ -1,4 +1,4 @@
-// What depends on an SDK's release: the mode and revision that it starts in, and the rules it had
+// Facts that depend on an SDK's release: the mode and revision in which it starts, and its rules
 // before they changed. The rows of presets.cpp have the newest rules of each mode and revision.
 // Known defects, default modes, and what presets have been compared with, are here, too.
 //
@@ -33,7 +33,7 @@ void old_js_v3(const Preset& preset, RetryRules& rules) {
   if (!is_2_0(preset)) return;
   rules.backoff.jitter_before_cap = true;
   rules.retry_after = RetryAfter::kIgnore;
-  // A success raised the level to at least the capacity.
+  // In these releases a success raised the level to at least the capacity.
   rules.quota.credit = rules.quota.capacity;
   rules.quota.refund = Refund::kCredit;
 }
@@ -50,7 +50,7 @@ void kotlin_before_2026(const Preset&, RetryRules& rules) {
 }
 
 void kotlin_queue(const Preset& preset, RetryRules& rules) {
-  // A waiting retry lost all other tokens; the closest rule is to wait in line.
+  // In these releases a waiting retry lost all other tokens; the closest rule is to wait in line.
   if (preset.mode == "adaptive" && is_2_0(preset)) rules.rate_limit.wait = SendTokenWait::kQueue;
 }
 
@@ -93,7 +93,7 @@ void full_jitter(const Preset&, RetryRules& rules) {
 }
 
 void wide_grpc_jitter(const Preset&, RetryRules& rules) {
-  // A factor of 0.4 to 1.2 is 0.8 and half of that to either side.
+  // A factor of 0.4 to 1.2 is 0.8, and half of that to either side.
   rules.backoff.base = rules.backoff.throttle_base = Duration::milliseconds(80);
   rules.backoff.cap = Duration::milliseconds(800);
   rules.backoff.jitter_share = 0.5;
@@ -112,7 +112,8 @@ constexpr std::string_view kDefault21Standard = "revision 2.1, standard mode by 
 constexpr std::string_view kOldest = "the oldest release included";
 constexpr std::string_view kJitter = "jitter after the cap instead of before";
 
-// Ordered by name, the oldest release first. What a release does not say is as before.
+// Turning points, ordered by name, the oldest release first. Empty members of a release are as
+// before.
 constexpr TurningPoint kTurningPoints[] = {
     {"botocore", "1.15.0", kModes, "botocore CHANGELOG.rst", "legacy", k20, k20},
     {"botocore", "1.34.107", kJitter, "botocore CHANGELOG.rst, pull request 3178", "", "", "",
@@ -235,7 +236,7 @@ constexpr TurningPoint kTurningPoints[] = {
      "", full_jitter},
 };
 
-// The version that belongs to a successor with a name of its own.
+// The version from which an SDK's successor has a name of its own.
 struct Successor {
   std::string_view sdk, from, name;
 };
@@ -246,7 +247,8 @@ constexpr Successor kSuccessors[] = {{"java-v1", "2", "java-v2"}, {"js-v2", "3",
 constexpr std::size_t kMaxParts = 6;
 using Version = std::array<int, kMaxParts>;
 
-/// Numbers with dots between them, also after a "v"; parts that are missing are 0.
+/// Parses numbers with dots between them, also after a "v"; missing parts are 0. Empty for other
+/// texts.
 std::optional<Version> parse_version(std::string_view text) {
   if (text.starts_with('v')) text.remove_prefix(1);
   Version version{};
@@ -265,7 +267,7 @@ std::optional<Version> parse_version(std::string_view text) {
 
 Version version_of(const TurningPoint& point) { return *parse_version(point.version); }
 
-/// The name whose releases are meant.
+/// The name under which an SDK's releases are listed.
 std::string_view releases_name(std::string_view sdk) {
   sdk = sdk.substr(0, sdk.find('@'));
   return sdk == "cli" ? "aws-cli" : sdk;
@@ -280,7 +282,7 @@ std::string list_of(std::span<const TurningPoint> points) {
   return list;
 }
 
-/// What the newest release up to this one says that says anything.
+/// The value of a member at the newest release, up to this one, in which it is not empty.
 std::string_view latest(std::string_view sdk, std::string_view TurningPoint::*what) {
   const auto version = parse_version(sdk_version(sdk));
   std::string_view found;
@@ -369,7 +371,7 @@ namespace {
 bool has_quota(const RetryRules& r) { return r.quota.enabled; }
 bool has_limiter(const RetryRules& r) { return r.rate_limit.enabled; }
 
-/// What is left of a refund if successes earn no credit.
+/// The refund rule that remains if successes earn no credit.
 Refund without_credit(Refund refund) {
   switch (refund) {
     case Refund::kLastAndCredit:
@@ -456,7 +458,7 @@ namespace {
 
 struct ComparedRelease {
   std::string_view sdk;
-  std::string_view revision;  // empty: of a mode without revisions
+  std::string_view revision;  // empty: a mode without revisions
   std::string_view api;       // empty: every row
   std::string_view release;
 };

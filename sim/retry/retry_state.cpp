@@ -1,8 +1,8 @@
-// What clients remember between requests: retry quotas, the limits beyond the SDKs, and the
-// send-rate limiter of adaptive mode. Sources: for the quota's fractions and its refill,
-// smithy-rs token_bucket.rs and smithy-kotlin StandardRetryTokenBucket; for budgets, Finagle's
-// RetryBudget and Envoy's retry_budget; for the guard, RetryGuard (arXiv 2511.23278); for the
-// throttle, Google's SRE book, "Handling overload".
+// The state that clients keep between requests: retry quotas, the limits beyond the SDKs, and the
+// send-rate limiter of adaptive mode. Sources: for the quota's fractions and its refill, smithy-rs
+// token_bucket.rs and smithy-kotlin StandardRetryTokenBucket; for budgets, Finagle's RetryBudget
+// and Envoy's retry_budget; for the guard, RetryGuard (arXiv 2511.23278); for the throttle,
+// Google's SRE book, "Handling overload".
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/retry_strategy.hpp>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kBillion = 1'000'000'000;
 
-/// A tenth of a finite window, at least a nanosecond.
+/// The length of a slice: a tenth of a finite window, at least a nanosecond.
 Duration slice_of(Duration window) {
   return Duration::nanoseconds(std::max<std::int64_t>(1, window.count() / 10));
 }
@@ -39,7 +39,7 @@ void QuotaAccrual::add(double tokens, RetryQuota& quota, int capacity) {
       billionths + static_cast<std::int64_t>(std::min(tokens, room) * kBillion + 0.5);
   quota.available += static_cast<std::int32_t>(sum / kBillion);
   billionths = sum % kBillion;
-  if (quota.available >= capacity) billionths = 0;  // a fraction on top would be above the capacity
+  if (quota.available >= capacity) billionths = 0;  // a fraction would exceed the capacity
 }
 
 void QuotaAccrual::refill(const QuotaRules& rules, RetryQuota& quota, Time now) {
@@ -100,9 +100,9 @@ void RetryBudget::request_succeeded(const BudgetRules& rules, Time now) {
   }
 }
 
-// Envoy's resource_manager_impl.h, retry_state_impl.cc and router.cc. A failed answer is judged
-// while its stream is still open, so it counts itself; an attempt that has timed out is reset
-// before. A request that retries again first gives its place among the retries back.
+// Follows Envoy's resource_manager_impl.h, retry_state_impl.cc and router.cc. A failed answer is
+// judged while its stream is still open, so it counts itself; an attempt that has timed out is
+// reset before. A request that retries again first gives back its place among the retries.
 bool RetryBudget::permits(const BudgetRules& rules, RetryAsked asked, Time now) {
   if (rules.kind != BudgetKind::kWindow) {
     const std::uint64_t requests = rules.kind == BudgetKind::kInterval
@@ -120,7 +120,7 @@ bool RetryBudget::permits(const BudgetRules& rules, RetryAsked asked, Time now) 
 void RetryBudget::retry_granted(const BudgetRules& rules, bool already_retrying, Time now) {
   if (rules.kind != BudgetKind::kWindow) {
     active_retries_ += already_retrying ? 0 : 1;
-    if (rules.kind == BudgetKind::kInterval) counts_.add_first(now);  // it is an attempt, too
+    if (rules.kind == BudgetKind::kInterval) counts_.add_first(now);  // a retry is an attempt, too
   } else {
     counts_.add_second(now);
   }
@@ -181,7 +181,7 @@ bool ClientThrottle::permit(const ThrottleRules& rules, Time now, double uniform
 
 namespace {
 
-/// Whether it has a function of its own for the beginning of requests, or for their end.
+/// Whether a limit has its own function for the beginning of requests, or for their end.
 template <class Limit>
 constexpr bool kHearsOfRequests =
     !std::is_same_v<decltype(&Limit::request_begins),
@@ -300,7 +300,7 @@ namespace {
 
 constexpr double kMinCapacity = 1;  // tokens
 constexpr double kBeta = 0.7;       // factor on the rate at a throttling error
-constexpr double kScale = 0.4;      // of the CUBIC curve, in tokens / s^4
+constexpr double kScale = 0.4;      // scale of the CUBIC curve, tokens / s^4
 constexpr double kSmooth = 0.8;     // weight of the newest measurement
 constexpr double kBucketSeconds = 0.5;
 constexpr std::int64_t kBucketNanoseconds = 500'000'000;
@@ -308,15 +308,15 @@ constexpr double kNanosecondsPerSecond = 1e9;
 
 double seconds(Duration d) { return static_cast<double>(d.count()) / kNanosecondsPerSecond; }
 
-/// Time until a bucket with `capacity` tokens holds `tokens`; negative if it does already.
+/// Time, ns, until a bucket with `capacity` tokens holds `tokens`; negative if it does already.
 double nanoseconds_to_tokens(double capacity, int tokens, double fill_rate) {
   return (tokens - capacity) / fill_rate * kNanosecondsPerSecond;
 }
 
-/// Nearest multiple of 1e-8. Rates are far below 2^53 of these.
+/// The nearest multiple of 1e-8. Rates are far below 2^53 of these steps.
 double rounded(double rate) {
   constexpr double kSteps = 1e8;
-  if (!(rate < 1e10)) return rate;  // beyond what its steps could tell
+  if (!(rate < 1e10)) return rate;  // beyond the resolution of the steps
   return static_cast<double>(static_cast<std::int64_t>(rate * kSteps + 0.5)) / kSteps;
 }
 
@@ -353,7 +353,7 @@ Duration SendRateLimiter::wait(Time now, int tokens) const {
 bool SendRateLimiter::try_acquire(Time now, int tokens) {
   if (!enabled_) return true;
   refill(now);
-  // This is the expression of wait(), so that a retry that has waited is granted the token.
+  // This is the same expression as in wait(), so that a retry that has waited is granted the token.
   if (nanoseconds_to_tokens(current_capacity_, tokens, fill_rate_) >= 1) return false;
   current_capacity_ = std::max(0.0, current_capacity_ - tokens);
   return true;
@@ -403,9 +403,9 @@ void SendRateLimiter::measure(Time now) {
 }
 
 void SendRateLimiter::set_rate(Time now, double rate) {
-  refill(now);  // what has passed since the last refill was earned at the old rate
+  refill(now);  // time since the last refill was earned at the old rate
   fill_rate_ = std::max(round_rates_ ? rounded(rate) : rate, min_rate_);
-  max_capacity_ = std::max(fill_rate_, kMinCapacity);  // capacity() holds the level below it
+  max_capacity_ = std::max(fill_rate_, kMinCapacity);  // capacity() keeps the level below it
 }
 
 void SendRateLimiter::set_last_max_rate(double rate) {

@@ -14,7 +14,7 @@
 namespace retrysim {
 namespace {
 
-/// How far above the backoff the rule `clamp` lets a suggested delay go.
+/// By how much a suggested delay may exceed the backoff under the rule `clamp`.
 constexpr Duration kClampRange = Duration::seconds(5);
 
 int send_cost_of(const SendRateRules& rules, const ErrorInfo& error) {
@@ -22,7 +22,8 @@ int send_cost_of(const SendRateRules& rules, const ErrorInfo& error) {
                                                             : rules.retry_cost;
 }
 
-/// Fractions of a token count: 5.1 tokens are more than a threshold of 5.
+/// Whether the quota is above its threshold. Fractions of a token count: 5.1 tokens are above a
+/// threshold of 5.
 bool above_threshold(const QuotaRules& rules, const RetryState& state) {
   if (rules.threshold == 0 || state.quota->available > rules.threshold) return true;
   return state.quota->available == rules.threshold && state.accrual != nullptr &&
@@ -100,7 +101,7 @@ Payment pay(const RetryRules& all_rules, const RetryState& state, const ErrorInf
   if (!quota.acquire(payment.amount)) {
     const bool may_wait = rules.on_empty == QuotaOnEmpty::kWait && !all_rules.hedging.enabled;
     if (!may_wait || state.accrual == nullptr || !(rules.refill_rate > 0)) return {};
-    // The missing tokens are those of the future: the next retry to ask waits behind this one.
+    // The missing tokens are taken from the future: the next retry that asks waits behind this one.
     QuotaAccrual& accrual = *state.accrual;
     const double missing =
         payment.amount - quota.available - static_cast<double>(accrual.billionths) * 1e-9;
@@ -120,7 +121,8 @@ void take_note_of_failure(const RetryRules& rules, const RetryState& state, cons
     state.limiter->on_response(now, error.response_class == ResponseClass::kThrottling);
   }
   if (state.quota != nullptr && rules.quota.failure_cost > 0 && error.retryable()) {
-    // max(0, level - cost), as gRFC A6 has it: a cost above the level takes its fraction, too.
+    // The level becomes max(0, level - cost), as in gRFC A6: a cost above the level takes its
+    // fraction, too.
     if (!state.quota->acquire(rules.quota.failure_cost)) {
       state.quota->available = 0;
       if (state.accrual != nullptr) state.accrual->billionths = 0;
@@ -349,7 +351,7 @@ Duration RetryStrategy::acquire_send_token(RetryToken& token, Time now) {
     return limiter.reserve(now, tokens);
   }
   if (rules_.rate_limit.wait == SendTokenWait::kOnce && !first_asked) {
-    token.send_tokens_ = 0;  // it has waited
+    token.send_tokens_ = 0;  // the retry has waited already
     limiter.reserve(now, tokens);
     return Duration::zero();
   }
