@@ -1,8 +1,9 @@
-// Boost.Math without work before main. For number types that are made from text it computes some
-// values of each function that a program uses before main begins, so that their constants are there
-// before threads are. Those of long double are known to the compiler. Computing them anyway costs
-// every start, and ends the program where long double is shorter than the compiler says: under
-// valgrind. Whoever uses Boost.Math includes this as well; the test cli/start fails otherwise.
+// Boost.Math without work before main. For number types that are made from text, Boost.Math
+// computes some values of each function that a program uses before main begins, so that constants
+// are ready before there are threads. The constants of long double are known to the compiler:
+// computing them anyway costs time at every start, and ends the program under valgrind, where long
+// double is shorter than the compiler says. Every file that uses Boost.Math includes this header as
+// well; otherwise the test cli/start fails.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,5 +1,5 @@
-// Samplers and checks of the duration distributions. Where a sample is made, only + - * /, sqrt
-// (exact by IEEE 754) and our own functions are used (functions.hpp says why).
+// Samplers and checks of the duration distributions. Samples are made only with + - * /, sqrt
+// (exact by IEEE 754) and the functions of functions.hpp, which says why.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/random.hpp>
@@ -36,7 +36,7 @@ double checked_length(double seconds, const std::string& name) {
   return seconds * kNanosecondsPerSecond;
 }
 
-/// Checks a length that must be positive, as `checked_length` does one that may be 0.
+/// As `checked_length`, for a length that must be positive.
 double checked_positive_length(double seconds, const std::string& name) {
   require_finite(seconds, name);
   require(seconds > 0, (name + " must be positive").c_str());
@@ -62,7 +62,7 @@ double folded_normal_mean(double mean, double sd) {
 }  // namespace
 
 double kernel::unit_exponential_outside(Draws& draws, std::uint64_t word) {
-  double start = 0;  // what lies beyond the edge is again exponential, from the edge on
+  double start = 0;  // the excess beyond the edge is again exponential
   for (;;) {
     const std::size_t layer = word & 255;
     const std::uint64_t position = word >> 11;
@@ -87,8 +87,8 @@ double kernel::unit_normal_outside(Draws& draws, std::uint64_t word) {
     const double x = static_cast<double>(position) * kNormalLayers[layer].width;
     if (position < kNormalLayers[layer].inside) return with_normal_sign(x, word);
     if (layer == 0) {
-      // What lies beyond the edge r has the density exp(-r e) exp(-e^2 / 2) of the excess e over r:
-      // an exponential variate, kept with probability exp(-e^2 / 2) (Marsaglia 1964).
+      // Beyond the edge r, the excess e over r has the density exp(-r e) exp(-e^2 / 2): it is an
+      // exponential variate, kept with probability exp(-e^2 / 2) (Marsaglia 1964).
       for (;;) {
         const double excess = unit_exponential(draws) / kNormalEdge;
         if (2 * unit_exponential(draws) > excess * excess) {
@@ -123,8 +123,8 @@ double unit_gamma_above_one(Draws& draws, double shape) {
   }
 }
 
-/// A gamma variate of any shape: below 1, one of the next shape is multiplied by U^(1/shape), where
-/// -log U is an exponential variate.
+/// A gamma variate of any shape. If the shape is below 1, a variate of shape + 1 is multiplied by
+/// U^(1/shape), where -log U is an exponential variate.
 double unit_gamma(Draws& draws, double shape) {
   if (shape >= 1) return unit_gamma_above_one(draws, shape);
   const double larger = unit_gamma_above_one(draws, shape + 1);
@@ -157,7 +157,7 @@ Distribution::Alias::Alias(const std::vector<double>& values_s,
   // relative to the largest, so that their sum cannot overflow.
   double largest = 0;
   for (const double w : weights) largest = w > largest ? w : largest;
-  std::vector<double> share;  // weight in units of the average weight
+  std::vector<double> share;  // share of each weight, in units of the average weight
   double sum = 0, weighted = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const double weight = weights[i] / largest;
@@ -175,7 +175,7 @@ Distribution::Alias::Alias(const std::vector<double>& values_s,
   std::vector<std::uint32_t> small, large;
   for (std::size_t i = 0; i < n; ++i) {
     share[i] *= static_cast<double>(n) / sum;
-    other[i] = static_cast<std::uint32_t>(i);  // a cell that is never paired gives its own value
+    other[i] = static_cast<std::uint32_t>(i);  // a cell without a partner gives its own value
     (share[i] < 1 ? small : large).push_back(static_cast<std::uint32_t>(i));
   }
   while (!small.empty() && !large.empty()) {
@@ -359,7 +359,7 @@ Distribution Distribution::empirical(std::vector<double> values_s, std::vector<d
 }
 
 Distribution::Parameters Distribution::parameters() const {
-  // Some parameters are no lengths: probabilities, reciprocals of shapes and sigma.
+  // Some parameters are not lengths: probabilities, reciprocals of shapes, and sigma.
   const bool probability_first = kind_ == Kind::kHyperexponential;
   const bool length_second =
       kind_ == Kind::kUniform || kind_ == Kind::kHyperexponential || kind_ == Kind::kNormal;
@@ -397,11 +397,11 @@ Duration Distribution::sample_other(Draws& draws) const {
     case Kind::kLognormal:
       ns = a_ * kernel::exp(b_ * unit_normal(draws));
       break;
-    case Kind::kNormal:  // above
+    case Kind::kNormal:  // handled above
       break;
     case Kind::kPareto:
-      // x_m U^(-1/shape), where -log U is an exponential variate: no need to invert a uniform,
-      // whose 53 bits would cut off the tail.
+      // The sample is x_m U^(-1/shape), where -log U is an exponential variate: there is no need to
+      // invert a uniform, whose 53 bits would cut off the tail.
       ns = a_ * kernel::exp(b_ * unit_exponential(draws));
       break;
     case Kind::kWeibull:

@@ -1,7 +1,7 @@
-// The pending events of a simulation: which one is next, and its source. Events are ordered by time
-// and then by scheduling order, so a run has exactly one order. The events themselves stay with
-// their sources (lanes, heaps, arrival streams), each of which has one next event at a time; the
-// queue knows only the keys of those.
+// The pending events of a simulation: finds the next one, and its source. Events are ordered by
+// time and then by scheduling order, so a run has exactly one order. The events themselves stay
+// with their sources (lanes, heaps, arrival streams), each of which has one next event at a time;
+// the queue knows only the keys of those.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -22,8 +22,9 @@
 
 namespace retrysim::kernel {
 
-/// Every event that is scheduled takes the next sequence number, so two keys are never equal. The
-/// event queue makes the one exception to this order: answers go before timeouts.
+/// The place of an event in the order of events. Every scheduled event takes the next sequence
+/// number, so two keys are never equal. The event queue makes the one exception to this order:
+/// answers go before timeouts.
 struct EventKey {
   Time time = Time::max();
   std::uint64_t sequence = ~std::uint64_t{0};
@@ -50,8 +51,8 @@ struct EventKey {
   }
 };
 
-/// A timer was used in a state that does not allow it: a defect of the simulator, found in every
-/// build.
+/// Thrown if a timer is used in a state that does not allow it: a defect of the simulator, found in
+/// every build.
 class TimerMisused : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -72,7 +73,7 @@ inline EventKey armed(const std::optional<EventKey>& key) {
 /// the source wins, which costs far less than following every cancellation.
 class Tournament {
  public:
-  /// `sources` sources, none of which has an event.
+  /// Starts with `sources` sources, none of which has an event.
   explicit Tournament(std::uint32_t sources)
       : sources_(sources),
         leaves_(std::bit_ceil(std::max(sources, kFew))),
@@ -83,14 +84,14 @@ class Tournament {
     for (std::uint32_t node = leaves_ - 1; node > 0; --node) play(node);
   }
 
-  /// One source more. None of them has had an event yet.
+  /// Adds a source. No source has had an event yet.
   void add_source() {
     if (++sources_ > leaves_) *this = Tournament(sources_);
   }
 
   struct Winner {
     std::uint32_t source;
-    Time time;  ///< of its key
+    Time time;  ///< time of the winner's key
   };
 
   /// The source with the smallest key.
@@ -101,7 +102,7 @@ class Tournament {
     }
     return {winners_[1], time_of(places_[winners_[1]])};
   }
-  /// The time of that key.
+  /// The time of the smallest key.
   Time earliest() const { return winner().time; }
 
   /// The key that the source was given last.
@@ -110,7 +111,7 @@ class Tournament {
     if (p == place(source, EventKey::never())) return EventKey::never();
     return {time_of(p), static_cast<std::uint64_t>(p) >> kSlotBits};
   }
-  /// Whether `key` is that key.
+  /// Whether the source was given `key` last.
   bool has_key(std::uint32_t source, EventKey key) const {
     return places_[source] == place(source, key);
   }
@@ -130,10 +131,10 @@ class Tournament {
   static constexpr unsigned kSlotBits = 3;
   static constexpr std::uint32_t kSlots = (1 << kSlotBits) - 1;
 
-  // A key as one number, with its source in the lowest bits: of a few sources the least number
+  // A key as one number, with its source in the lowest bits: among a few sources the least number
   // names the winner, without a look back at where it was found. (2^61 events are enough.) Which of
-  // two keys is first cannot be predicted, so none of this must be a branch; and what the event
-  // does waits for the end of the comparisons, so their chain has to be short.
+  // two keys is first cannot be predicted, so no step may be a branch; and the work of the event
+  // waits for the end of the comparisons, so their chain has to be short.
   __extension__ using Place = unsigned __int128;
 
   static Place place(std::uint32_t source, EventKey key) {
@@ -190,10 +191,10 @@ class EventQueue {
     return source;
   }
 
-  /// The source's next event is at `key`; `EventKey::never()`: it has none.
+  /// Tells that the source's next event is at `key`; `EventKey::never()`: it has none.
   void set(std::uint32_t source, EventKey key) { tournament_.update(source, key); }
 
-  /// The source has got an event at `key`, which need not be its next.
+  /// Tells that the source has got an event at `key`, which need not be its next.
   void offer(std::uint32_t source, EventKey key) { tournament_.offer(source, key); }
 
   /// The time of the next event, or an earlier one if a timer has been cancelled.
@@ -250,8 +251,8 @@ class EventQueue {
 // intrusive doubly linked list is all the order they need, however many are pending, and each can
 // be cancelled at once.
 
-/// A timer's place in a lane, kept with the object it belongs to. `Owner` is how the lane knows
-/// that object: a pointer, or a number.
+/// A timer's place in a lane, kept with the object it belongs to. `Owner` names that object: a
+/// pointer, or a number.
 template <class Owner>
 class LaneLink {
  public:
@@ -280,8 +281,8 @@ class LaneLink {
   Owner previous_ = none(), next_ = none();
 };
 
-/// `link(owner)` gives the LaneLink of that owner; passed to each call, so the lane stores nothing
-/// but its ends.
+/// Timers in the order in which they were set. `link(owner)` returns the LaneLink of an owner; it
+/// is passed to each call, so that the lane stores nothing but its ends.
 template <class Owner>
 class TimerLane {
   using Link = LaneLink<Owner>;

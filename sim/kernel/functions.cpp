@@ -81,7 +81,7 @@ constexpr Pair kHalfLog2Pi{0x1.d67f1c864beb5p-1, -0x1.65b5a1b7ff5dfp-55};
 
 // --- Powers of two -------------------------------------------------------------------------------
 
-/// For exponents of normal numbers.
+/// 2^exponent, for exponents of normal numbers.
 constexpr double power_of_two(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
@@ -95,7 +95,8 @@ double scaled(double value, int exponent) {
   return value * power_of_two(far) * power_of_two(exponent - far);
 }
 
-/// A positive normal number as a value from 1 to below 2 and a power of two.
+/// The exponent of the power of two in a positive normal number, whose other factor is from 1 to
+/// below 2.
 int exponent_of(double x) { return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52) - 1023; }
 
 /// The whole number nearest to `x`, if that is below 2^51.
@@ -106,7 +107,7 @@ double nearest_whole(double x) {
 
 // --- Exponentials --------------------------------------------------------------------------------
 
-/// 2^(j / 64).
+/// The powers 2^(j / 64).
 constexpr std::size_t kPowers = 64;
 constexpr auto kPowerTable = [] {
   std::array<Pair, kPowers> table{};
@@ -136,7 +137,7 @@ Pair small_exponential(Pair r) {
   return ordered_sum(sum.hi, sum.lo + (0.5 * square.lo + r.lo + x * r.lo + tail));
 }
 
-/// value * 2^exponent.
+/// A number as value * 2^exponent.
 struct Scaled {
   Pair value;
   int exponent = 0;
@@ -175,9 +176,9 @@ Scaled exponential(Pair x) {
 double rounded(const Scaled& x) { return scaled(x.value.hi + x.value.lo, x.exponent); }
 
 constexpr double kLargestExponent = 0x1.62e42fefa39efp+9;    // exp is finite up to here
-constexpr double kSmallestExponent = -0x1.74910d52d3051p+9;  // and not 0 from here on
+constexpr double kSmallestExponent = -0x1.74910d52d3051p+9;  // exp is not 0 from here on
 
-/// exp(x), also where it is too large or too small.
+/// exp(x), even if it is too large or too small for a double.
 double exponential_of(Pair x) {
   if (x.hi > kLargestExponent + 1) return kInfinity;
   if (x.hi < kSmallestExponent - 1) return 0;
@@ -201,10 +202,10 @@ double logarithm_series(double x) {
   return 1.0 / 3 - x * (1.0 / 4 - x * (1.0 / 5 - x * (1.0 / 6 - x * rest)));
 }
 
-/// For i / 128 from 90 to 181: its reciprocal, rounded, and the logarithm of that.
+/// For i / 128, with i from 90 to 181: the rounded reciprocal, and the logarithm of 1 over that.
 struct Reciprocal {
   double inverse = 1;
-  Pair logarithm;  ///< of 1 / inverse
+  Pair logarithm;  ///< logarithm of 1 / inverse
 };
 constexpr std::size_t kFirstReciprocal = 90, kLastReciprocal = 181;
 constexpr auto kReciprocals = [] {
@@ -233,14 +234,14 @@ Pair small_logarithm(Pair r) {
   return ordered_sum(sum.hi, sum.lo + low);
 }
 
-/// x = 2^exponent / near.inverse (1 + rest).
+/// The parts of a number x = 2^exponent / near.inverse (1 + rest).
 struct Split {
   int exponent = 0;
   const Reciprocal* near = nullptr;
   Pair rest;
 };
 
-/// The parts of x, whose x.hi is a normal number above 0.
+/// Splits x, whose x.hi is a normal number above 0.
 Split split(Pair x) {
   constexpr double kSqrt2 = 1.4140625;
   Split result;
@@ -270,7 +271,7 @@ Pair logarithm(Pair x) {
   return coarse.hi == 0 ? fine : coarse + fine;
 }
 
-/// The logarithm of x, rounded: what is small needs no pair.
+/// The logarithm of x, rounded; small terms need no pair.
 double rounded_logarithm(Pair x) {
   const Split parts = split(x);
   const double n = parts.exponent, r = parts.rest.hi;
@@ -293,7 +294,7 @@ Pair logarithm_of(double x) {
 
 /// The sine of pi f, for |f| up to 1/4.
 double small_sine(double f) {
-  constexpr double kTiny = 0x1p-500;  // whose product could not be split
+  constexpr double kTiny = 0x1p-500;  // its product could not be split
   if (std::fabs(f) < kTiny) return kPi.hi * f + kPi.lo * f;
   const Pair t = kPi * Pair{f};
   const double x = t.hi * t.hi;
@@ -313,8 +314,8 @@ double small_cosine(double f) {
   return sum.hi + (sum.lo - 0.5 * square.lo - t.hi * t.lo + 0.5 * x * x * series);
 }
 
-/// x = half_turns / 2 + rest, whole half turns from 0 to 4 (in quarters of a turn) and |rest| up to
-/// 1/4, for x from 0 to below 2^53.
+/// The parts of x = half_turns / 2 + rest: whole half turns from 0 to 4 (in quarters of a turn) and
+/// |rest| up to 1/4, for x from 0 to below 2^53.
 struct Turned {
   int quarters = 0;
   double rest = 0;
@@ -336,7 +337,7 @@ double exp(double x) {
   if (std::isnan(x)) return x;
   if (x > kLargestExponent + 1) return kInfinity;
   if (x < kSmallestExponent - 1) return 0;
-  // What is small needs no pair.
+  // Small terms need no pair.
   const Reduced parts = reduced({x});
   const double r = parts.rest.hi;
   const double growth = r + (parts.rest.lo + r * r * (0.5 + r * exponential_series(r)));
@@ -363,7 +364,7 @@ double log(double x) {
 }
 
 double log1p(double x) {
-  constexpr double kTiny = 0x1p-54;  // log(1 + x) is x
+  constexpr double kTiny = 0x1p-54;  // below this, log(1 + x) is x
   if (std::isnan(x) || x == kInfinity || std::fabs(x) < kTiny) return x;
   if (x <= -1) return x == -1 ? -kInfinity : kNan;
   return rounded_logarithm(exact_sum(1, x));
@@ -389,10 +390,10 @@ double cbrt(double x) {
   const bool subnormal = size < kSmallestNormal;
   const double normal = subnormal ? size * 0x1p54 : size;
   const int exponent = exponent_of(normal);
-  const int third = (exponent + 3 * 1024) / 3 - 1024;  // rounded down
+  const int third = (exponent + 3 * 1024) / 3 - 1024;  // rounded downwards
   const double z = scaled(normal, -3 * third);         // from 1 to below 8
   double y = 1 + (z - 1) / 7;
-  for (int step = 0; step < 3; ++step) {  // Halley's, which trebles the digits
+  for (int step = 0; step < 3; ++step) {  // Halley's method, which trebles the digits
     const double cube = y * y * y;
     y *= (cube + 2 * z) / (2 * cube + z);
   }
@@ -434,7 +435,7 @@ double erf(double x) {
 
 double tgamma(double x) {
   constexpr double kTooLarge = 0x1.573fae561f647p+7;  // 171.62...
-  constexpr double kTiny = 0x1p-60;                   // 1 / x
+  constexpr double kTiny = 0x1p-60;                   // below this, the result is 1 / x
   constexpr double kFar = 32;  // from here on eight terms of Stirling's series are enough
   if (std::isnan(x) || x < 0) return kNan;
   if (x > kTooLarge) return kInfinity;
@@ -445,7 +446,7 @@ double tgamma(double x) {
     z = z + Pair{1};
   }
   const double inverse = 1 / z.hi, square = inverse * inverse;
-  // Bernoulli's numbers B(2k) / (2k (2k - 1)).
+  // The terms are Bernoulli's numbers B(2k) / (2k (2k - 1)).
   constexpr double kTerms[] = {1.0 / 12,   -1.0 / 360,      1.0 / 1260, -1.0 / 1680,
                                1.0 / 1188, -691.0 / 360360, 1.0 / 156,  -3617.0 / 122400};
   double series = 0;

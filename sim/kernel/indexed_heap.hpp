@@ -1,4 +1,4 @@
-// 4-ary heap whose entries know their position, so that any of them can be cancelled or moved:
+// A 4-ary heap whose entries know their position, so that any entry can be cancelled or moved:
 // timers of varying delay that are usually cancelled (attempt timeouts drawn from a distribution,
 // wake-ups of clients waiting for a send token), and services in progress where there are many.
 //
@@ -15,8 +15,8 @@
 
 namespace retrysim::kernel {
 
-/// `PositionOf` gives, for an entity, a reference to the place where its position is kept;
-/// `kNotInHeap` says that it has none.
+/// `PositionOf` returns, for an entity, a reference to its position in the heap, which the owner
+/// keeps; `kNotInHeap`: it is not in the heap.
 class IndexedHeap {
  public:
   static constexpr std::uint32_t kNotInHeap = ~std::uint32_t{0};
@@ -35,7 +35,7 @@ class IndexedHeap {
     return heap_[i].key;
   }
 
-  /// `entity` must not be in the heap.
+  /// Adds the timer of `entity`, which must not be in the heap.
   template <class PositionOf>
   void push(std::uint32_t entity, EventKey key, PositionOf position) {
     if (position(entity) != kNotInHeap) [[unlikely]]
@@ -44,7 +44,7 @@ class IndexedHeap {
     sift_up(heap_.size() - 1, position);
   }
 
-  /// `entity` must be in the heap.
+  /// Removes the timer of `entity`, which must be in the heap.
   template <class PositionOf>
   void erase(std::uint32_t entity, PositionOf position) {
     const std::size_t i = position(entity);

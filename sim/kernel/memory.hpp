@@ -1,5 +1,5 @@
 // Memory for millions of small objects: prefetching, large pages, arrays whose size is known before
-// they are taken, and pools. All of this saves time or memory, and none of it changes a result.
+// they are taken, and pools. These save time or memory, and do not change results.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -16,9 +16,9 @@
 
 namespace retrysim::kernel {
 
-/// Starts to load an object of at most two cache lines that will be written soon, where it may be
-/// far from the cache: with very many clients nearly everything is. The same results without it.
-/// A function that only calls this must be inlined, too: GCC treats such a function as one without
+/// Starts to load an object of at most two cache lines that will be written soon and may be far
+/// from the cache: with very many clients nearly everything is. Results do not depend on it. A
+/// function that only calls this must be inlined, too: GCC treats such a function as one without
 /// effects, and drops calls of it.
 template <class T>
 [[gnu::always_inline]] inline void prefetch(const T& object) {
@@ -45,7 +45,8 @@ namespace retrysim::kernel {
 
 inline constexpr std::size_t kLargePage = std::size_t{2} << 20;
 
-/// The memory will be used, all of it. Call it before the memory is touched for the first time.
+/// Asks for large pages for memory that will be used completely. To be called before the memory is
+/// touched for the first time.
 inline void use_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #if defined(MADV_HUGEPAGE)
   if (bytes < kLargePage) return;
@@ -62,9 +63,9 @@ inline void use_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std:
 // to find out how much it will be, and with a `Claim` to take it. So the estimate of a run's memory
 // cannot drift from what the run takes.
 
-/// Takes the memory; ends with `Interrupted` if asked to stop meanwhile.
+/// Takes the memory of arrays; ends with `Interrupted` if asked to stop meanwhile.
 struct Claim {
-  /// `array` gets `length` elements. Each holds as many further bytes elsewhere.
+  /// Gives `array` `length` elements, each of which holds `further_bytes` elsewhere.
   template <class T>
   void operator()(std::vector<T>& array, std::size_t length, const T& value = T(),
                   std::size_t /*further_bytes*/ = 0) const {
@@ -76,7 +77,7 @@ struct Claim {
       array.resize(std::min(length, array.size() + kStep), value);
     }
   }
-  /// Room for `most` elements, of which `expected` will be used.
+  /// Reserves room for `most` elements, of which `expected` will be used.
   template <class T>
   void room(std::vector<T>& array, std::size_t /*expected*/, std::size_t most) const {
     array.reserve(most);  // only reserves address space
@@ -116,15 +117,15 @@ std::uint64_t bytes_of(const std::vector<T>& array) {
   return std::uint64_t{array.capacity()} * sizeof(T);
 }
 
-/// Bytes of a vector that may grow at any time: for a moment it is there twice, so that what it
-/// has taken after that is never more.
+/// The most bytes of a vector that may grow at any time: while it grows, old and new elements exist
+/// side by side.
 template <class T>
 std::uint64_t bytes_of_growing(const std::vector<T>& array) {
   return std::max(array.capacity(), 2 * array.size()) * std::uint64_t{sizeof(T)};
 }
 
-/// An array that grows in blocks, as far as it is used: nothing is ever moved, so that it takes no
-/// more for a moment than it has afterwards.
+/// An array that grows in blocks, as far as it is used. Elements are never moved, so that growth
+/// needs no further memory for a moment.
 template <class T>
 class BlockArray {
  public:
@@ -132,7 +133,7 @@ class BlockArray {
   const T& operator[](std::size_t i) const { return blocks_[i >> kShift][i & kMask]; }
   std::size_t size() const { return blocks_.size() << kShift; }
   std::uint64_t bytes() const { return std::uint64_t{size()} * sizeof(T); }
-  /// Makes room for element `i`. New elements are as their type initialises them.
+  /// Makes room for element `i`. New elements are initialized by their type.
   void reach(std::size_t i) {
     if (i >= size()) [[unlikely]]
       add(i);
@@ -157,8 +158,8 @@ std::uint64_t bytes_of(const BlockArray<T>& array) {
 /// pages nearly every visit would miss the processor's address cache.
 class Slabs {
  public:
-  /// An array of `count` objects as their type initialises them; it stays where it is. A container
-  /// always takes as many.
+  /// An array of `count` objects, initialized by their type; its address does not change. A
+  /// container always asks for the same `count`.
   template <class T>
   T* take(std::size_t count) {
     static_assert(std::is_trivially_destructible_v<T>);
@@ -174,15 +175,15 @@ class Slabs {
 
  private:
   static constexpr std::size_t kLine = 64;
-  // Beyond this size, memory is taken in portions of this size. The unused part of one costs only
-  // addresses.
+  // Beyond this size, memory is taken in portions of this size. The unused part of a portion costs
+  // only addresses.
   static constexpr std::size_t kMany = 4 * kLargePage;
   struct Release {
     std::align_val_t alignment;
     void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
   };
 
-  // Small amounts are taken as they are asked for.
+  // Takes memory: small amounts as they are asked for, large ones in portions.
   [[gnu::noinline]] void add(std::size_t bytes) {
     const bool is_large = taken_ >= kMany && bytes <= kMany;
     const std::size_t size = is_large ? kMany : bytes;
@@ -196,7 +197,7 @@ class Slabs {
   }
 
   std::vector<std::unique_ptr<std::byte, Release>> slabs_;
-  std::byte* next_ = nullptr;  // the rest of the last one
+  std::byte* next_ = nullptr;  // the unused part of the last slab
   std::size_t left_ = 0, taken_ = 0;
 };
 
@@ -205,7 +206,7 @@ class Slabs {
 // A pool holds objects with stable addresses and 32-bit names. Slots are reused last-in first-out,
 // so the objects in use stay in the cache; no event allocates memory.
 
-/// The objects of a pool: in blocks that stay where they are.
+/// The objects of a pool, in blocks whose addresses do not change.
 template <class T>
 class PoolBlocks {
  public:
@@ -214,8 +215,8 @@ class PoolBlocks {
   std::uint32_t size() const { return size_; }
   std::uint64_t bytes() const { return blocks_.size() * (std::uint64_t{kMask} + 1) * sizeof(T); }
 
-  /// Makes the object `size()`. It is made when it is used for the first time: a short run uses few
-  /// of a block.
+  /// Makes the object `size()`. Objects are made when they are used for the first time: a short run
+  /// uses few of a block.
   [[gnu::noinline]] T& add() {
     if ((size_ & kMask) == 0) blocks_.push_back(slabs_.template take<Slot>(kMask + 1));
     Slot& slot = blocks_[size_ >> kShift][size_ & kMask];
@@ -242,7 +243,7 @@ class Pool {
   T& operator[](std::uint32_t id) { return objects_[id]; }
   const T& operator[](std::uint32_t id) const { return objects_[id]; }
 
-  /// A slot; its object is as its last user left it.
+  /// Returns a free slot; its object is as its last user left it.
   std::uint32_t allocate() {
     if (!free_.empty()) {
       const std::uint32_t id = free_.back();
@@ -263,15 +264,15 @@ class Pool {
   std::vector<std::uint32_t> free_;
 };
 
-/// A pool for objects that know their place: `T` has a member `id`, which is set once for all, and
-/// a member `next_free`, which the pool uses while the object is not in use.
+/// A pool for objects that know their place: `T` has a member `id`, which never changes, and a
+/// member `next_free`, which the pool uses while the object is free.
 template <class T>
 class LinkedPool {
  public:
   T& operator[](std::uint32_t id) { return objects_[id]; }
   const T& operator[](std::uint32_t id) const { return objects_[id]; }
 
-  /// An object as its last user left it, but for `next_free`.
+  /// Returns a free object as its last user left it, but for `next_free`.
   T& allocate() {
     ++live_;
     if (free_ == nullptr) [[unlikely]]

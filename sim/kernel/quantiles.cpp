@@ -44,7 +44,7 @@ double gamma_share(double shape, double gamma_of_shape, double log_x) {
     }
     return front * sum;
   }
-  // The continued fraction of the rest, by Lentz's method.
+  // The remaining share is a continued fraction, by Lentz's method.
   double b = x + 1 - shape, c = 1e300, d = 1 / b, fraction = d;
   for (int n = 1; n < kMaxTerms; ++n) {
     const double a = n * (shape - n);
@@ -70,9 +70,9 @@ double log_gamma_quantile(double shape, double share) {
 
 // --- One parameter beside the scale --------------------------------------------------------------
 
-// A law with a scale is known by the logarithms of its quantiles at scale 1. What is given differs
-// from them by the logarithm of the scale and by the error, which is least if the scale is in the
-// middle between the largest and the smallest difference.
+// A law with a scale is known by the logarithms of its quantiles at scale 1. The logarithms of
+// given quantiles differ from these by the logarithm of the scale and by the error, which is least
+// if the scale is in the middle between the largest and the smallest difference.
 
 struct Differences {
   double low = std::numeric_limits<double>::infinity();
@@ -116,7 +116,7 @@ double least_at(double low, double high, const Function& f) {
   return (low + high) / 2;
 }
 
-// The spread of lognormal, weibull and pareto multiplies a function of the share: log Q(p) =
+// The function t of the share p in the quantiles of lognormal, weibull and pareto: log Q(p) =
 // spread t(p).
 double unit_log_quantile(Kind kind, double share) {
   switch (kind) {
@@ -129,8 +129,8 @@ double unit_log_quantile(Kind kind, double share) {
   }
 }
 
-/// The spread with the least error, by the slope that goes exactly through two quantiles, if there
-/// are no others.
+/// The spread with the least error; if there are only two quantiles, the slope that goes exactly
+/// through both.
 double spread_of(Kind kind, Quantiles quantiles) {
   const Quantile first = quantiles.front(), last = quantiles.back();
   const auto slope = [&](const Quantile& a, const Quantile& b) {
@@ -150,7 +150,7 @@ double spread_of(Kind kind, Quantiles quantiles) {
   });
 }
 
-/// Shape of the gamma law with the least error, as its logarithm.
+/// The logarithm of the shape of the gamma law with the least error.
 double log_shape_of(Quantiles quantiles) {
   const auto width = [&](double log_shape) {
     return differences(quantiles,
@@ -190,7 +190,7 @@ void check(Kind kind, Quantiles quantiles) {
   }
 }
 
-/// Fills in what the law itself has at the shares, given its quantiles at scale 1.
+/// Adds the law's own quantiles and their errors, given its quantiles at scale 1.
 template <class LogQuantile>
 QuantileLaw with_errors(Distribution law, Quantiles quantiles, double log_scale,
                         const LogQuantile& log_quantile) {
@@ -200,7 +200,7 @@ QuantileLaw with_errors(Distribution law, Quantiles quantiles, double log_scale,
     result.values_s.push_back(own);
     result.off = std::max(result.off, std::max(own / q.value_s, q.value_s / own) - 1);
   }
-  if (quantiles.size() <= 2 && result.off < 1e-9) result.off = 0;  // rounding
+  if (quantiles.size() <= 2 && result.off < 1e-9) result.off = 0;  // a rounding error
   return result;
 }
 
@@ -216,7 +216,7 @@ QuantileLaw lognormal_law(Quantiles quantiles, double sigma) {
 }
 
 QuantileLaw weibull_law(Quantiles quantiles) {
-  const double spread = spread_of(Kind::kWeibull, quantiles);  // 1 / shape
+  const double spread = spread_of(Kind::kWeibull, quantiles);  // the spread is 1 / shape
   if (!(1 / spread >= Distribution::kMinWeibullShape)) fail("the percentiles are too far apart");
   const auto log_quantile = [&](double p) { return spread * unit_log_quantile(Kind::kWeibull, p); };
   const double log_scale = differences(quantiles, log_quantile).middle();
@@ -226,7 +226,7 @@ QuantileLaw weibull_law(Quantiles quantiles) {
 }
 
 QuantileLaw pareto_law(Quantiles quantiles) {
-  const double spread = spread_of(Kind::kPareto, quantiles);  // 1 / shape
+  const double spread = spread_of(Kind::kPareto, quantiles);  // the spread is 1 / shape
   if (!(spread < 1)) fail("the percentiles are so far apart that it would have no mean");
   const auto log_quantile = [&](double p) { return spread * exponential_quantile(p); };
   const double log_scale = differences(quantiles, log_quantile).middle();
@@ -271,7 +271,7 @@ QuantileLaw normal_law(Quantiles q) {
   const double low = normal_quantile(q[0].share), high = normal_quantile(q[1].share);
   const double sd = (q[1].value_s - q[0].value_s) / (high - low);
   const double mean = q[0].value_s - low * sd;
-  constexpr double kDeviationsAbove0 = 4;  // 3 in 100,000 are below
+  constexpr double kDeviationsAbove0 = 4;  // 3 in 100,000 values are below 0
   if (mean < kDeviationsAbove0 * sd) {
     fail("it would go below 0, since its mean is less than 4 standard deviations");
   }
@@ -371,7 +371,7 @@ QuantileLaw nearest_law(Quantiles quantiles) {
       QuantileLaw one = law_of_quantiles(kind, quantiles);
       if (!nearest || one.off < nearest->off) nearest = std::move(one);
     } catch (const std::invalid_argument&) {
-      if (kind == Kind::kPareto && !nearest) throw;  // what no law can have
+      if (kind == Kind::kPareto && !nearest) throw;  // values that no law can have
     }
   }
   return *nearest;
@@ -382,7 +382,7 @@ QuantileLaw lognormal_of_cv(Quantile quantile, double cv) {
   return lognormal_law({&quantile, 1}, std::sqrt(kernel::log1p(cv * cv)));
 }
 
-// The quantile is mean kernel::exp(z sigma - sigma^2 / 2): a parabola in sigma.
+// The logarithm of the quantile over the mean is z sigma - sigma^2 / 2, a parabola in sigma.
 QuantileLaw lognormal_of_mean(Quantile quantile, double mean_s) {
   const double z = normal_quantile(quantile.share),
                distance = kernel::log(quantile.value_s / mean_s);

@@ -45,7 +45,8 @@ void RandomKey::set_key(std::uint64_t key) {
   }
 }
 
-// For a given name a bijection of the key, for a given key one of the hash.
+// The key of a named part: for a given name a bijection of the key, for a given key a bijection of
+// the hash.
 RandomKey RandomKey::named(std::string_view kind, std::string_view name) const {
   RandomKey part = *this;
   part.set_key(mix(rounds_[0] + hash(hash(kGolden, kind), name)));

@@ -1,4 +1,5 @@
-// Sorting many elements takes longer than anybody who has asked for a stop should wait.
+// Sorting with stop points: sorting many elements takes longer than anybody who has asked for a
+// stop should wait.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

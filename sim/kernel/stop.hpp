@@ -1,7 +1,7 @@
-// Where long work looks whether it has been asked to stop. Whoever starts it opens a `StopScope`
-// with a flag that others may set; slow code calls `stop_point` now and then. So reading files,
-// simulating and writing results all end in the same way, without passing the flag from function to
-// function.
+// Stop points, at which long work checks whether it has been asked to stop. The starter of the work
+// opens a `StopScope` with a flag that others may set; slow code calls `stop_point` now and then.
+// So reading files, simulating and writing results all end in the same way, without passing the
+// flag from function to function.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

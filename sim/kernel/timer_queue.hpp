@@ -105,9 +105,9 @@ class TimingWheel {
     return node.entry;
   }
 
-  /// The entry taken last from the whole queue was due at `time`.
+  /// Tells that the last entry taken from the whole queue was due at `time`.
   void advance(Time time) { last_ = time; }
-  /// This many entries have been taken from the queue since the last call.
+  /// Tells that `taken` entries have been taken from the queue since the last call.
   [[gnu::always_inline]] void count(std::uint32_t taken) {
     until_fit_ -= static_cast<std::int32_t>(taken);
     if (until_fit_ <= 0) [[unlikely]]
@@ -117,7 +117,7 @@ class TimingWheel {
  private:
   static constexpr std::size_t kSlots = 2048, kNodes = 512;
   static constexpr std::uint16_t kNone = 0xffff;
-  static constexpr int kMaxPassed = 8;  // of a slot's entries to find the place of another one
+  static constexpr int kMaxPassed = 8;  // entries of a slot that are passed to find a place
   static constexpr std::int32_t kShortestSample = 32, kLongestSample = 1024;
 
   struct Node {
@@ -126,14 +126,14 @@ class TimingWheel {
   };
   struct List {
     std::uint16_t first = kNone;
-    std::uint16_t last = kNone;  // if there is a first
+    std::uint16_t last = kNone;  // valid if there is a first
   };
   struct Slots {
-    Slots() {}  // leaves the nodes alone
+    Slots() {}  // leaves the nodes uninitialized
 
     std::array<std::uint64_t, kSlots / 64> occupied{};
     std::array<List, kSlots> lists;
-    std::array<Node, kNodes> nodes;  // the first `used_` of them
+    std::array<Node, kNodes> nodes;  // nodes, of which the first `used_` have been used
   };
 
   std::uint64_t tick_of(Time t) const { return static_cast<std::uint64_t>(t.count()) >> width_; }
@@ -150,7 +150,7 @@ class TimingWheel {
     return word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
   }
 
-  // Puts some more nodes among the free ones. False if all are in use.
+  // Adds some nodes to the free ones. False if all are in use.
   [[gnu::noinline]] bool find_room() {
     constexpr std::uint16_t kAtOnce = 16;
     if (!slots_) slots_ = std::unique_ptr<Slots>(new Slots);
@@ -162,8 +162,8 @@ class TimingWheel {
     return true;
   }
 
-  // The entry taken last was due at `now`: makes the slots as wide as it has been between two
-  // entries since the last time, unless they are nearly so.
+  // Fits the width of the slots to the mean time between two entries since the last call, unless it
+  // is nearly that.
   [[gnu::noinline]] void fit() {
     const auto between =
         static_cast<std::uint64_t>((last_ - sample_began_).count() / (sample_ - until_fit_));
@@ -176,7 +176,7 @@ class TimingWheel {
   }
 
   void rearrange(int width) {
-    std::array<std::uint16_t, kNodes> ids;  // in the order of the entries
+    std::array<std::uint16_t, kNodes> ids;  // nodes in the order of their entries
     std::size_t count = 0;
     if (!empty()) {
       for (std::size_t slot = slot_of(head_.time); count < size_; slot = (slot + 1) % kSlots) {
@@ -188,13 +188,14 @@ class TimingWheel {
     }
     const auto tick = [width](Time t) { return static_cast<std::uint64_t>(t.count()) >> width; };
     const auto time_of = [this](std::uint16_t id) { return slots_->nodes[id].entry.key.time; };
-    if (count > 0 && tick(time_of(ids[count - 1])) - tick(last_) >= kSlots) return;  // none is lost
+    // No entry is lost.
+    if (count > 0 && tick(time_of(ids[count - 1])) - tick(last_) >= kSlots) return;
     width_ = width;
     if (count == 0) return;
     Slots& s = *slots_;
     s.lists.fill({});
     s.occupied.fill(0);
-    while (count > 0) {  // each before those that follow it
+    while (count > 0) {  // each entry is put before those that follow it
       const std::uint16_t id = ids[--count];
       const std::size_t slot = slot_of(time_of(id));
       List& list = s.lists[slot];
@@ -206,11 +207,11 @@ class TimingWheel {
 
   std::unique_ptr<Slots> slots_;  // null as long as unused
   EventKey head_;
-  Time last_;       // the slots begin there
-  int width_ = 18;  // of a slot: 2^width_ ns
+  Time last_;       // time at which the slots begin
+  int width_ = 18;  // width of a slot: 2^width_ ns
   std::uint16_t free_ = kNone, used_ = 0;
   std::size_t size_ = 0;
-  std::int32_t sample_ = kShortestSample, until_fit_ = kShortestSample;  // entries
+  std::int32_t sample_ = kShortestSample, until_fit_ = kShortestSample;  // in entries
   Time sample_began_;
 };
 
@@ -227,7 +228,7 @@ class TimingWheel {
 /// of each bucket.
 class RadixBuckets {
  public:
-  static constexpr std::uint32_t kBlockSize = 31;  ///< with its header, 12 cache lines
+  static constexpr std::uint32_t kBlockSize = 31;  ///< 12 cache lines, with the header
 
   bool empty() const { return levels_ == 0; }
   std::size_t size() const { return size_; }
@@ -235,8 +236,8 @@ class RadixBuckets {
     return buckets_.capacity() * sizeof(Bucket) + chunks_ * kChunk * sizeof(Block);
   }
 
-  /// `entry.key.time` must lie neither before an entry taken out nor before the last limit, and its
-  /// sequence number must be larger than that of every entry of the same time.
+  /// Adds an entry. `entry.key.time` must lie neither before an entry taken out nor before the last
+  /// limit, and its sequence number must be larger than that of every entry of the same time.
   void push(const TimerEntry& entry) {
     if (buckets_.empty()) [[unlikely]]
       buckets_.resize(kLevels << kDigitBits);
@@ -247,8 +248,8 @@ class RadixBuckets {
   /// Key of the earliest entry; there must be one.
   EventKey head() const { return buckets_[lowest()].least; }
 
-  /// Takes out the earliest entries, in scheduling order, at most `kBlockSize`; returns where their
-  /// span ends: no later entry lies before. `use` is called with them as a span.
+  /// Takes out the earliest entries, in scheduling order, at most `kBlockSize`; returns the end of
+  /// their span, before which no later entry lies. `use` is called with the entries as a span.
   template <class Use>
   Time take(Use use) {
     assert(!empty());
@@ -268,8 +269,8 @@ class RadixBuckets {
       vacate(index);
       return end_of(index);
     }
-    // Entries of one nanosecond, more than a block of them: the rest comes later, and others of the
-    // same time go behind it.
+    // More entries of one nanosecond than a block has: the rest comes later, and further entries of
+    // the same time go behind it.
     bucket.least = bucket.first->entries[0].key;
     return base_;
   }
@@ -286,7 +287,7 @@ class RadixBuckets {
     std::array<TimerEntry, kBlockSize> entries;
   };
   struct Bucket {
-    EventKey least;  // of its entries
+    EventKey least;  // least key of its entries
     Block* first = nullptr;
     Block* last = nullptr;
   };
@@ -315,7 +316,8 @@ class RadixBuckets {
       if (block->count == kBlockSize) [[unlikely]]
         block = bucket.last = block->next = allocate();
     }
-    // One by one: the key has just been written in two halves, and would be late as a whole.
+    // The members are written one by one: the key has just been written in two halves, and would be
+    // late as a whole.
     TimerEntry& place = block->entries[block->count++];
     place.key.time = time;
     place.key.sequence = entry.key.sequence;
@@ -335,7 +337,8 @@ class RadixBuckets {
     if (occupied_[level] == 0) levels_ &= ~(std::uint64_t{1} << level);
   }
 
-  // The entries of the lowest bucket move to lower ones; `base_` is the time of the first of them.
+  // Moves the entries of the lowest bucket to lower ones; `base_` becomes the time of the first of
+  // them.
   void open(std::size_t index) {
     Block* block = buckets_[index].first;
     base_ = buckets_[index].least.time;
@@ -351,7 +354,7 @@ class RadixBuckets {
     }
   }
 
-  // Where the span of the bucket ends that `base_` lies in.
+  // The end of the span of the bucket in which `base_` lies.
   Time end_of(std::size_t index) const {
     const std::size_t width = index / kDigits * kDigitBits;
     const std::uint64_t end = ((bits(base_) >> width) + 1) << width;
@@ -378,10 +381,10 @@ class RadixBuckets {
     for (std::size_t i = kChunk; i > 0; --i) release(blocks + i - 1);
   }
 
-  std::vector<Bucket> buckets_;                    // by level and digit; empty as long as unused
+  std::vector<Bucket> buckets_;                    // by level and digit; empty until used
   std::uint64_t levels_ = 0;                       // bit l: level l has entries
   std::array<std::uint64_t, kLevels> occupied_{};  // bit d: the bucket of digit d has entries
-  Time base_;                                      // not later than any entry here or to come
+  Time base_;                                      // not later than any present or future entry
   std::size_t size_ = 0;
   Slabs slabs_;
   std::size_t chunks_ = 0;
@@ -400,8 +403,9 @@ class TimerQueue {
   /// Key of the earliest entry, or `EventKey::never()`.
   EventKey head() const { return head_; }
 
-  /// `entry.key.time` must not lie before the last entry popped, and its sequence number must be
-  /// larger than that of every entry of the same time. True if it is the earliest entry now.
+  /// Adds an entry. `entry.key.time` must not lie before the last entry popped, and its sequence
+  /// number must be larger than that of every entry of the same time. True if it is the earliest
+  /// entry now.
   [[gnu::always_inline]] bool push(TimerEntry entry) {
     const bool is_head = entry.key < head_;
     if (is_head) head_ = entry.key;
@@ -421,17 +425,18 @@ class TimerQueue {
   }
 
  private:
-  // With this many in buckets, the wheel could take in only a few.
+  // With more entries than this in buckets, the wheel could take in only a few.
   static constexpr std::size_t kFew = 512;
 
-  // Beyond this many, moving them about costs more than keeping them in buckets.
+  // Beyond this many entries, moving them about costs more than keeping them in buckets.
   static constexpr std::size_t kMaxSorted = 192;
   static_assert(kMaxSorted > RadixBuckets::kBlockSize && kMaxSorted < 256);
 
-  // Entries stay where they are; only small things are sorted, and so moved about.
+  // The sorted entries. They stay where they are; only times and slots are sorted, and so moved
+  // about.
   struct Sorted {
     std::array<Time, kMaxSorted> times;          // earliest last
-    std::array<std::uint8_t, kMaxSorted> slots;  // of these entries; then the free ones
+    std::array<std::uint8_t, kMaxSorted> slots;  // slots of these entries; then the free ones
     std::array<TimerEntry, kMaxSorted> entries;
   };
 
@@ -472,7 +477,7 @@ class TimerQueue {
 
   void insert(const TimerEntry& entry) {
     Time* const times = sorted_->times.data();
-    const Time* place = times;  // of the first entry that is not later
+    const Time* place = times;  // place of the first entry that is not later
     for (std::size_t left = few_; left > 0;) {
       const std::size_t half = (left + 1) / 2;
       if (place[half - 1] > entry.key.time) place += half;
@@ -489,7 +494,7 @@ class TimerQueue {
     ++few_;
   }
 
-  // The entries are not sorted.
+  // Takes the next entries, which are not sorted, out of the buckets, and sorts them.
   template <class Soon>
   [[gnu::noinline]] void refill(Soon soon) {
     if (!sorted_) {
@@ -523,29 +528,30 @@ class TimerQueue {
   }
 
   TimingWheel wheel_;
-  // The timers that are not in the wheel.
+  // Members for the timers that are not in the wheel.
   std::unique_ptr<Sorted> sorted_;
-  std::size_t few_ = 0;        // entries that are sorted
+  std::size_t few_ = 0;        // number of sorted entries
   Time limit_ = Time::zero();  // entries due before it are sorted
   RadixBuckets later_;
-  EventKey far_head_;  // the earliest of those
+  EventKey far_head_;  // earliest key of the timers that are not in the wheel
   EventKey head_;
 };
 
-/// Timers with one constant delay that are never cancelled (messages on the wire, think times)
-/// expire in the order in which they were set: a ring buffer is all the order they need, however
-/// many are pending.
+/// A lane of timers with one constant delay that are never cancelled (messages on the wire, think
+/// times). They expire in the order in which they were set: a ring buffer is all the order they
+/// need, however many are pending.
 class MessageLane {
  public:
   bool empty() const { return begin_ == end_; }
   EventKey head() const { return empty() ? EventKey::never() : ring_[begin_ & mask_].entry.key; }
   std::uint64_t bytes() const {
-    // A larger one is taken while this one is there.
+    // A larger ring is allocated while the present one exists.
     const bool may_grow = 2 * (end_ - begin_) > capacity_;
     return (may_grow ? 2 : 1) * capacity_ * sizeof(TimerEntry);
   }
 
-  /// False, without any effect, if the entry would not be the last: the delay has become shorter.
+  /// Adds an entry. False, without any effect, if it would not be the last: the delay has become
+  /// shorter.
   bool push_back(const TimerEntry& entry) {
     if (!empty() && entry.key < ring_[(end_ - 1) & mask_].entry.key) return false;
     if (end_ - begin_ == capacity_) grow();
@@ -571,7 +577,7 @@ class MessageLane {
     Place() {}
     TimerEntry entry;
   };
-  std::unique_ptr<Place[]> ring_;  // what has never been used costs an address, no more
+  std::unique_ptr<Place[]> ring_;  // unused places cost only addresses
   std::uint64_t capacity_ = 0;
   std::uint64_t begin_ = 0, end_ = 0, mask_ = 0;
 };

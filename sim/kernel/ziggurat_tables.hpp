@@ -9,10 +9,10 @@
 
 namespace retrysim::kernel {
 
-/// Right edge of the base layer: samples beyond it come from the tail.
+/// The right edge of the base layer: samples beyond it come from the tail.
 extern const double kExponentialEdge, kNormalEdge;
 
-/// Lower edge of layer i, with 1, the top of the last layer, at the end.
+/// The lower edge of each layer i, and at the end 1, the top of the last layer.
 extern const double kExponentialHeights[257], kNormalHeights[257];
 
 }  // namespace retrysim::kernel
