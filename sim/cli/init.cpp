@@ -35,7 +35,7 @@ namespace retrysim::cli {
 namespace {
 
 struct InitCommand {
-  std::map<std::string_view, std::string> given;  // by the option of the question
+  std::map<std::string_view, std::string> given;  // answers by the option of the question
   std::string out = "service.toml";
   bool force = false, schema = false;
   std::optional<std::string> log, policy;

@@ -15,7 +15,7 @@ namespace retrysim::cli {
 /// The file of a configuration, and the policy that is meant.
 struct RetryFile {
   std::string kind;  ///< empty: recognized from the text
-  std::string path;  ///< "-" is standard input
+  std::string path;  ///< the file's path; "-" is standard input
   std::optional<std::string> policy;
 };
 

@@ -211,7 +211,7 @@ void print_summary(const RunOptions& options, const report::Evaluation& evaluati
   if (options.format == "table") {
     try {
       report::print(line);
-    } catch (const report::OutputClosed&) {  // as in print_result
+    } catch (const report::OutputClosed&) {  // the reader has seen enough
     }
   } else {
     report::print_error(line);

@@ -154,7 +154,7 @@ report::EarlierKept keep_earlier(const SimulationSettings& settings,
 
 /// The texts of --help that differ between commands.
 struct SimulationHelp {
-  const char* out;     ///< where the result files go
+  const char* out;     ///< the destination of the result files
   const char* format;  ///< the part of the output that --format chooses
 };
 

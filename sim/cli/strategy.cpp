@@ -39,7 +39,7 @@ namespace retrysim::cli {
 // Responses are separated by commas, calls by semicolons.
 
 struct ListedResponse {
-  std::string text;  ///< as the user wrote it
+  std::string text;  ///< the response as the user wrote it
   Response response;
   Duration pause = {};              ///< pause before the call; only in its first response
   Duration takes = {};              ///< time from the attempt to its answer

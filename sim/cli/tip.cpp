@@ -35,8 +35,8 @@ namespace fs = std::filesystem;
 
 struct TipCommand : SimulationSettings {
   std::vector<std::string> scenarios;
-  std::optional<std::string> trigger;     ///< "PATH=LO:HI"
-  std::optional<std::string> hysteresis;  ///< "PATH=LO:HI:STEP"
+  std::optional<std::string> trigger;     ///< the trigger: "PATH=LO:HI"
+  std::optional<std::string> hysteresis;  ///< the ramp: "PATH=LO:HI:STEP"
   std::optional<std::string> dwell;       ///< time at each step; empty: 20 rolling windows
   std::optional<std::string> tolerance;
   std::vector<std::string> vary;

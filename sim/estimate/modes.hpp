@@ -82,8 +82,8 @@ struct ModeSwitch {
 /// Goodput of all clients together in two modes.
 struct Bistability {
   double low_goodput = 0, high_goodput = 0;  ///< means of the modes, per second
-  /// For replications that stay in their mode on the whole; empty if the modes are stretches of the
-  /// same runs instead.
+  /// The modes of replications that stay in their mode on the whole; empty if the modes are
+  /// stretches of the same runs instead.
   std::optional<ModeDescription> low, high;
   std::size_t runs_with_both = 0;  ///< runs that show both modes inside
   std::size_t ended_low = 0;       ///< runs that are in the low mode when the window ends

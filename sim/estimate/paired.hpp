@@ -30,7 +30,7 @@
 
 namespace retrysim::stats {
 
-/// One number by replication; empty where it does not exist.
+/// The values of one number by replication; empty where it does not exist.
 using Series = std::vector<std::optional<double>>;
 
 enum class PairedTest {

@@ -106,7 +106,7 @@ struct SelectionLimit {
 };
 
 struct SelectionRules {
-  std::size_t systems = 0;  ///< at least 2
+  std::size_t systems = 0;  ///< number of systems, at least 2
   bool maximize = true;     ///< otherwise the smallest mean is the best
   /// Differences of means smaller than this do not matter. 0: the first judgement sets it to 1 % of
   /// the best mean, or more if `patience` observations of each system would not tell that apart.
@@ -131,7 +131,7 @@ struct SelectionState {
   std::size_t observations = 0;
   double sum = 0;               ///< sum of the aim
   std::vector<double> limited;  ///< sums of the numbers that have limits
-  std::vector<bool> keeps;      ///< which limits are known to be kept
+  std::vector<bool> keeps;      ///< for each limit, whether the system is known to keep it
   std::size_t by = 0;           ///< the system that beat it, or the limit that it breaks
 };
 
@@ -152,7 +152,7 @@ class Selection {
   /// unless all systems in the race have the same number of observations, at least 2.
   void judge();
 
-  /// One system is left and keeps all limits, or none is left.
+  /// Whether one system is left and keeps all limits, or none is left.
   bool finished() const;
   /// The selected system; exists if `finished` and not all have left.
   std::optional<std::size_t> best() const;

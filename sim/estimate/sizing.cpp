@@ -160,8 +160,8 @@ class Tested {
     return high;
   }
 
-  /// How many runs there are after the next stage: as many as it takes if all further ones are
-  /// good, or bad, but a tenth more at least.
+  /// Number of runs after the next stage: as many as it takes to decide if all further ones are
+  /// good, or all are bad, but at least a tenth more than now.
   std::size_t next_stage(const State& state) const {
     const std::size_t n = state.probe.runs;
     if (n < search_.first_stage) return search_.first_stage;

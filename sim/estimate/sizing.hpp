@@ -27,8 +27,8 @@ std::vector<std::size_t> survey_of(const SizeSearch& search);
 /// The runs that it takes to show that a value is safe, if all of them are good; at most 100,000.
 std::size_t least_runs(const SizeSearch& search);
 
-/// Which of the runs from number `from` on to `to`, without it, are good at a place. The answer is
-/// always the same for the same runs.
+/// Makes the runs from number `from` on to `to`, without it, at a place, and tells for each whether
+/// it is good. The answer is always the same for the same runs.
 using SizeRuns =
     std::function<std::vector<bool>(std::size_t place, std::size_t from, std::size_t to)>;
 

@@ -16,7 +16,7 @@
 
 namespace retrysim::stats {
 
-/// One event of one SLO.
+/// The figures of one event of one SLO.
 struct SloSummary {
   const SloSpec* slo = nullptr;
   SloEvent event = {};

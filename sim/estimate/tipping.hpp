@@ -55,8 +55,8 @@ struct SurvivalStep {
 std::vector<SurvivalStep> kaplan_meier(std::span<const Lifetime> lifetimes);
 
 struct MedianLifetime {
-  /// Where the estimate falls below one half; the middle of the stretch where it is one half
-  /// exactly. Empty if it stays above.
+  /// The time at which the estimate falls below one half; the middle of the stretch where it is one
+  /// half exactly. Empty if it stays above.
   std::optional<double> median;
   /// 95 % interval of Brookmeyer and Crowley (1982): the times at which one half is within 1.96
   /// standard errors of the estimate. Infinite where that goes on for ever.

@@ -198,7 +198,7 @@ class Simulator {
 /// and know nothing of the question.
 struct Order {
   Settings settings;
-  std::vector<std::string> scenarios;  ///< as bytes
+  std::vector<std::string> scenarios;  ///< the scenarios, encoded as bytes
   std::vector<std::string> names;
   std::vector<Unit> units;
 };

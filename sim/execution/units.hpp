@@ -41,7 +41,7 @@ enum class Keep : std::uint8_t {
 struct Unit {
   std::size_t scenario = 0;  ///< the scenario's number in the request
   std::uint32_t replication = 0;
-  Time retries_until = Time::max();  ///< as in SimulationOptions
+  Time retries_until = Time::max();  ///< no retries are sent from this time on (SimulationOptions)
 };
 
 /// The fate of a replication after the last disturbance, and of its twin, which sends no retries

@@ -41,7 +41,7 @@ Treatment not_here(std::string reason) {
 struct GroupPlace {
   const LoadedScenario& loaded;
   const ClientSpec& spec;
-  std::string path;  ///< "client.web", "service.front.calls.back"
+  std::string path;  ///< path of the client rules: "client.web", "service.front.calls.back"
 
   const RetryRules& retry() const { return spec.retry; }
   const BreakerRules& breaker() const { return spec.breaker; }

@@ -34,7 +34,7 @@ constexpr FieldRow kPoolFields[] = {
 
 /// A host named in a file. Names without a dot are services in the namespace of the object.
 struct Host {
-  std::string full;        // "orders.shop.svc.cluster.local", "api.example.com"
+  std::string full;        // the name in full: "orders.shop.svc.cluster.local", "api.example.com"
   std::string service;     // name of a service of Kubernetes: "orders"
   bool has_space = false;  // the namespace is known
 

@@ -26,7 +26,7 @@ struct Value {
   std::string text;     ///< text of kText, without quotes
   std::string written;  ///< text in the file, if that is a placeholder
   std::vector<Member> members;
-  int line = 0, column = 0;  ///< from 1; 0: nowhere
+  int line = 0, column = 0;  ///< position in the file, from 1; 0: no position
   double size = 1;           ///< values in it, itself included, with aliases expanded
   int depth = 1;             ///< levels of nesting, itself included
 

@@ -391,7 +391,7 @@ double cbrt(double x) {
   const double normal = subnormal ? size * 0x1p54 : size;
   const int exponent = exponent_of(normal);
   const int third = (exponent + 3 * 1024) / 3 - 1024;  // rounded downwards
-  const double z = scaled(normal, -3 * third);         // from 1 to below 8
+  const double z = scaled(normal, -3 * third);         // at least 1 and below 8
   double y = 1 + (z - 1) / 7;
   for (int step = 0; step < 3; ++step) {  // Halley's method, which trebles the digits
     const double cube = y * y * y;
@@ -436,7 +436,7 @@ double erf(double x) {
 double tgamma(double x) {
   constexpr double kTooLarge = 0x1.573fae561f647p+7;  // 171.62...
   constexpr double kTiny = 0x1p-60;                   // below this, the result is 1 / x
-  constexpr double kFar = 32;  // from here on eight terms of Stirling's series are enough
+  constexpr double kFar = 32;  // from this x on, eight terms of Stirling's series are enough
   if (std::isnan(x) || x < 0) return kNan;
   if (x > kTooLarge) return kInfinity;
   if (x < kTiny) return 1 / x;

@@ -256,7 +256,7 @@ class Pool {
   void release(std::uint32_t id) { free_.push_back(id); }
 
   std::size_t live() const { return objects_.size() - free_.size(); }
-  std::uint32_t slots() const { return objects_.size(); }  ///< ever used: ids are below this
+  std::uint32_t slots() const { return objects_.size(); }  ///< all ids are below this
   std::uint64_t bytes() const { return objects_.bytes() + bytes_of_growing(free_); }
 
  private:
@@ -288,7 +288,7 @@ class LinkedPool {
   }
 
   std::size_t live() const { return live_; }
-  std::uint32_t slots() const { return objects_.size(); }  ///< ever used: ids are below this
+  std::uint32_t slots() const { return objects_.size(); }  ///< all ids are below this
   std::uint64_t bytes() const { return objects_.bytes(); }
 
  private:

@@ -211,7 +211,7 @@ class TimingWheel {
   int width_ = 18;  // width of a slot: 2^width_ ns
   std::uint16_t free_ = kNone, used_ = 0;
   std::size_t size_ = 0;
-  std::int32_t sample_ = kShortestSample, until_fit_ = kShortestSample;  // in entries
+  std::int32_t sample_ = kShortestSample, until_fit_ = kShortestSample;  // numbers of entries
   Time sample_began_;
 };
 
@@ -381,10 +381,10 @@ class RadixBuckets {
     for (std::size_t i = kChunk; i > 0; --i) release(blocks + i - 1);
   }
 
-  std::vector<Bucket> buckets_;                    // by level and digit; empty until used
+  std::vector<Bucket> buckets_;                    // buckets by level and digit; empty until used
   std::uint64_t levels_ = 0;                       // bit l: level l has entries
   std::array<std::uint64_t, kLevels> occupied_{};  // bit d: the bucket of digit d has entries
-  Time base_;                                      // not later than any present or future entry
+  Time base_;  // a time not later than any present or future entry
   std::size_t size_ = 0;
   Slabs slabs_;
   std::size_t chunks_ = 0;

@@ -25,7 +25,7 @@ struct ComparisonReport {
   /// Evaluations of the variants, in the order of `found.variants`.
   std::span<const Evaluation> evaluations;
   bool was_asked_for = false;          ///< the user named the metrics
-  std::vector<std::string> vary = {};  ///< what was varied, as the user wrote it
+  std::vector<std::string> vary = {};  ///< what --vary was given, as the user wrote it
   bool show_variance = false;          ///< the table has the savings of common random numbers
 
   std::size_t variants() const { return evaluations.size() - 1; }  ///< number without the baseline
@@ -45,9 +45,9 @@ std::string spoken_name(std::string_view variant);
 /// that makes sense, as a factor ("9.1 times", "8.9..9.3") from twice as much on, in points for
 /// shares and probabilities, else in the metric's unit.
 struct Amount {
-  std::string value;  ///< "12 %"
-  /// "9..15", in the unit of the value; empty if there is none, or if it is narrower than the last
-  /// digit.
+  std::string value;  ///< the amount with its unit: "12 %"
+  /// The ends of its interval in the unit of the value: "9..15"; empty if there is none, or if it
+  /// is narrower than the last digit.
   std::string interval;
   bool is_factor = false;  ///< the value is a multiple of the baseline, not a difference from it
 };
@@ -89,7 +89,7 @@ struct Overview {
     Standing standing = Standing::kNone;
   };
   std::vector<Column> columns;          ///< columns that some variant has
-  std::vector<std::vector<Cell>> rows;  ///< by variant and column
+  std::vector<std::vector<Cell>> rows;  ///< cells by variant and column
   std::string legend;                   ///< the meaning of the marks
 };
 Overview overview_of(const ComparisonReport& comparison);

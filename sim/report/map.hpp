@@ -15,7 +15,7 @@ namespace retrysim::report {
 
 struct MapReport {
   const LoadedScenario& scenario;   ///< the scenario without the values of the plane
-  std::vector<std::string> varied;  ///< as given to --vary
+  std::vector<std::string> varied;  ///< what --vary was given, as the user wrote it
   const PhaseMap& map;
   std::size_t asked = 0;  ///< points to confirm, as given to --confirm
   std::vector<MapConfirmation> confirmed;

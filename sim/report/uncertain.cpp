@@ -71,7 +71,7 @@ Json draws_source(std::string_view outcome = {}) {
 /// A side of a split, for the sources of figures that are counted there.
 struct SideOf {
   std::string_view path;
-  std::string_view limit;  ///< "at_most", "at_least"
+  std::string_view limit;  ///< the kind of limit: "at_most", "at_least"
   double end;
 
   Json within(Json source) const {

@@ -16,9 +16,10 @@ namespace retrysim {
 namespace backoff {
 namespace {
 
+constexpr std::int64_t kLongest = std::numeric_limits<std::int64_t>::max();
+
 /// `spread` by random integers, as Java's nextInt (`inclusive` false) and PHP's mt_rand (true) draw
 /// them. A fixed draw of 1 gives the upper bound, which Java's full jitter itself never reaches.
-constexpr std::int64_t kLongest = std::numeric_limits<std::int64_t>::max();
 std::int64_t spread_integers(Jitter jitter, double share, std::int64_t v, double uniform,
                              bool inclusive) {
   const auto random_to = [uniform](std::int64_t n, bool with_n) {

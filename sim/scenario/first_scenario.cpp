@@ -27,10 +27,11 @@ namespace {
 
 struct Trouble {
   std::string_view word;
-  std::string_view question;  ///< "What do the retries ... do to this service" goes before it
-  std::string_view key;       ///< the key of [fault.*] that is set; empty: no fault
-  std::string_view value;     ///< the key's value, as TOML
-  std::string_view why;       ///< the comment on the key
+  /// Rest of the question "What do clients' retries do to this service ...?".
+  std::string_view question;
+  std::string_view key;    ///< the key of [fault.*] that is set; empty: no fault
+  std::string_view value;  ///< the key's value, as TOML
+  std::string_view why;    ///< the comment on the key
 };
 
 constexpr std::string_view kSpike = "spike", kNothing = "nothing";
@@ -153,7 +154,7 @@ void read_rate(FirstAnswers& answers, std::string_view text) {
 
 constexpr double kMaxFirstServiceSeconds = 3600;
 
-/// "p50=30ms,p99=400ms" as a TOML table.
+/// The TOML table of percentiles that are given as "p50=30ms,p99=400ms".
 std::string table_of_percentiles(std::string_view text) {
   std::string table;
   for (std::size_t from = 0; from <= text.size();) {
@@ -168,7 +169,8 @@ std::string table_of_percentiles(std::string_view text) {
   return table + " }";
 }
 
-/// "buckets=FILE,series=NAME{...}" as a TOML table; a series, which may have commas, comes last.
+/// The TOML table of a histogram that is given as "buckets=FILE,series=NAME{...}"; a series, which
+/// may have commas, comes last.
 std::string table_of_buckets(std::string_view text) {
   constexpr std::string_view kSeries = ",series=";
   const std::size_t at = text.find(kSeries);

@@ -149,8 +149,8 @@ std::vector<double> autocorrelations(std::span<const double> values, std::size_t
 namespace {
 
 constexpr std::size_t kMaxBins = 16384;
-constexpr std::size_t kMinBins = 8;      // for correlations and spectra
-constexpr std::size_t kMinWindows = 30;  // for an index of dispersion on the ladder
+constexpr std::size_t kMinBins = 8;      // fewest bins for correlations and spectra
+constexpr std::size_t kMinWindows = 30;  // fewest windows for an index of dispersion
 
 /// Pairs of neighbours joined; an odd one at the end is left out.
 ArrivalCounts pairs_of(const ArrivalCounts& arrivals) {

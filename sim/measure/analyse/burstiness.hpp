@@ -69,7 +69,7 @@ std::optional<Echo> strongest_echo(const ArrivalCounts& arrivals);
 /// The frequency with the largest ordinate of the periodogram.
 struct SpectralPeak {
   double frequency;  ///< per second
-  double ratio;      ///< to the median ordinate
+  double ratio;      ///< the largest ordinate over the median one
   double p_value;  ///< p value of Fisher's test: the probability of such a peak without any rhythm
 };
 

@@ -50,7 +50,7 @@ double chance_of_failures(double p, double bar, double requests) {
   const double log_odds = 6.9 + 0.6932 * static_cast<double>(std::bit_width(n));
   const double drift = std::max(1 - p - bar, 0.0);  // downwards, per request
   const double variance = p * (1 - p);
-  // Without a notable drift: the maximum of a random walk of n steps.
+  // The maximum of a random walk of n steps without a notable drift.
   const double aimless = std::sqrt(2 * requests * variance * log_odds) + log_odds / 3;
   if (drift <= 0) return aimless;
   return std::min(aimless, log_odds * (variance + 2 * drift / 3) / (2 * drift));
@@ -134,7 +134,7 @@ double together_before(std::span<const RequestCounts> counts, BinRange bins, std
 /// Poisson process. Exponential bound for a random walk with a drift of 1 - bar.
 double chance_of_loops(double bar, double requests) {
   if (requests <= 0) return 0;
-  // At least as many as it takes to tell a working loop from one that stands still.
+  // The fewest requests by which a working loop can be told from one that stands still.
   constexpr double kFewest = 100;
   const double n = std::max(requests, kFewest);
   const double log_odds = 6.9 + std::log(n);
@@ -264,7 +264,7 @@ class Watch {
     return found;
   }
 
-  /// For a system that is back: the first bin of a collapse at `start` or later; empty if there is
+  /// The first bin, from `start` on, of a collapse of a system that is back; empty if there is
   /// none.
   std::optional<std::size_t> collapse_from(std::size_t start) const {
     Rise behind(start);
@@ -712,7 +712,7 @@ class OfferedRequests {
   }
 
   const Scenario& scenario_;
-  std::vector<double> requests_;              // by group
+  std::vector<double> requests_;              // requests by group
   std::vector<std::vector<Caller>> callers_;  // callers of each service
   flow::CallGraph calls_;
   std::vector<double> per_attempt_;  // calls per attempt, by group

@@ -72,7 +72,7 @@ BinRange window_bins(const RunResult& run, std::span<const ClientBin> bins);
 /// The count bins [first, last) that lie wholly inside [from, to); empty if there are no counts.
 BinRange count_bins(const RunResult& run, Time from, Time to);
 
-/// What one client group, or all together, did in each count bin.
+/// The counts of one client group, or of all together, in each count bin.
 struct Course {
   std::vector<RequestCounts> counts;
   /// The requests of closed loops in each count bin, and how many ended; empty without closed
@@ -169,7 +169,7 @@ std::optional<Disturbed> disturbed(const Scenario& scenario, const RunResult& ru
 enum class StormVerdict : std::uint8_t {
   kTransient,   ///< goodput recovered in time (without a trigger: the storm ended, and stayed away)
   kSustained,   ///< goodput did not recover in time; there is no twin, or retries are not to blame
-  kMetastable,  ///< it did not although the load was below capacity, and would have without retries
+  kMetastable,  ///< no recovery in time though load was below capacity; one without retries
   kCensored,    ///< the run, or the next trigger, left too little time to tell
 };
 inline constexpr std::size_t kStormVerdictCount = 4;

@@ -1,4 +1,4 @@
-// What faults and surges use of the error budgets of a scenario ([slo.NAME]).
+// The parts of the error budgets of a scenario ([slo.NAME]) that faults and surges use.
 //
 // An event is a fault or surge with its aftermath: the requests made from its start until the
 // groups have recovered, or the next one begins. Faults and surges that overlap, or follow each
@@ -28,7 +28,7 @@ namespace retrysim::stats {
 struct SloEvent {
   std::string name;                ///< "deploy", "dip+rush"
   std::vector<std::string> parts;  ///< names of the faults and surges
-  Time start, fault_end;           ///< in the window; without the aftermath
+  Time start, fault_end;  ///< first start, and last end without the aftermath, in the window
 };
 /// The events of a scenario in the order of time, at least one.
 std::vector<SloEvent> slo_events(const Scenario& scenario);

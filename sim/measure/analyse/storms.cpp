@@ -63,7 +63,7 @@ double deviation(std::vector<double> values, double centre) {
 
 struct Baseline {
   double amplification = 1, attempt_rate = 0;
-  double margin = 0.25;  ///< on amplification
+  double margin = 0.25;  ///< least rise of amplification at the start of a storm
   double rate_margin = 0;
   std::size_t search_from = 0;  ///< first bin whose rolling values are trusted
 };
@@ -89,7 +89,7 @@ Baseline find_baseline(const RunResult& run, const RollingRates& rates, BinRange
   }
   Baseline base;
   base.search_from = std::min(from, range.last);
-  if (amplification.empty()) return base;  // nothing to compare with: one attempt per request
+  if (amplification.empty()) return base;  // no bin with requests: one attempt per request
   base.amplification = median(amplification);
   base.attempt_rate = median(attempt_rate);
   base.margin = std::max(0.25, 5 * deviation(amplification, base.amplification));
@@ -186,7 +186,7 @@ class Detector {
                                ? Time::zero() + run_.interval * static_cast<std::int64_t>(*end.bin)
                                : run_.window_end;
     const Time onset_time = Time::zero() + run_.interval * static_cast<std::int64_t>(onset);
-    // From the first start to the last end of the disturbances that count.
+    // Covers the disturbances that count, from the first start to the last end.
     std::optional<Trigger> trigger;
     Time horizon = run_.window_end;
     for (const Trigger& t : triggers_) {

@@ -496,7 +496,7 @@ bool quantile_is_well_supported(const Histogram& histogram, double p) {
 
 namespace {
 
-/// What the sum of a metric is divided by; zero if there is nothing to divide by.
+/// The divisor of a metric's sum; zero if there is nothing to divide by.
 double divisor(const MetricInfo& metric, const MetricInput& in) {
   switch (metric.kind) {
     case MetricKind::kShare:

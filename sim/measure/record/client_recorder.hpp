@@ -62,7 +62,7 @@ struct RequestEffects {
   std::uint32_t token_races = 0, token_waits = 0;
   std::uint32_t reconciliations = 0, reconciled = 0;
   bool by_another = false;                 ///< the answer is the effect of another request
-  bool failed = false, succeeded = false;  ///< as its client saw it; both false: not ended
+  bool failed = false, succeeded = false;  ///< the end that its client saw; both false: not ended
 };
 
 /// Levels of a client group at one instant: requests that wait for a send token, for a connection
@@ -165,7 +165,7 @@ class alignas(64) AttemptRow {
   bool is_used() const { return all_sent() > 0 || had_backoff_; }
   std::uint64_t all_sent() const { return sent_[0] + sent_[1]; }
 
-  /// From now on, or no longer, sends are counted in aligned bins of 100 ms to find the busiest.
+  /// Starts, and `end_window` ends, counting sends in aligned bins of 100 ms to find the busiest.
   void begin_window() { bin_end_ = Time(); }
   void end_window() {
     if (bin_end_ != Time()) note_peak();
@@ -225,7 +225,7 @@ class AttemptRows {
   bool in_window_ = false;
 };
 
-/// What services do with the attempts of one client group.
+/// Counts of what services do with the attempts of one client group.
 class PassageCounts {
  public:
   void arrived(bool in_cohort) { ++arrived_[in_cohort]; }

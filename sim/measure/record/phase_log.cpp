@@ -206,7 +206,7 @@ void PhaseLog::note_late(std::size_t group, std::vector<LateRequests::OfStretch>
 }
 
 void PhaseLog::cut() {
-  // What came before the first cut is not part of any phase.
+  // The counts before the first cut are not part of any phase.
   if (cut_++ == 0) return;
   stretches_.push_back(std::exchange(running_, {}));
   running_.groups.resize(group_totals_.size());

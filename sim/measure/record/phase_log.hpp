@@ -39,8 +39,8 @@ class LateRequests {
  public:
   /// Sets the borders of stretches; `cuts` must outlive this object.
   void set_cuts(std::span<const Time> cuts) { cuts_ = cuts; }
-  /// For each of these limits, successful requests that take longer are counted. The limits must
-  /// outlive this object.
+  /// Sets the limits, for each of which successful requests that take longer are counted. The
+  /// limits must outlive this object.
   void set_limits(std::span<const std::uint64_t> limits_ns) { limits_ns_ = limits_ns; }
 
   /// A request has ended that was made before the running stretch began.
@@ -116,7 +116,7 @@ class PhaseLog {
   void divide(const Scenario& scenario, RunResult& run) const;
 
  private:
-  // What is counted between two cuts.
+  // The counts between two cuts.
   struct OfGroup {
     PhaseRequests made;
     ClientFlow flow;
@@ -144,13 +144,14 @@ class PhaseLog {
 
   std::vector<Phase> phases_;
   std::vector<Time> recovery_cuts_;  // cuts at which a recovery may end
-  std::vector<Time> cuts_;  // from the start of the window to its end; empty without phases
-  std::size_t cut_ = 0;     // index of the next cut
+  // Times of all cuts, from the window's start to its end; empty without phases and SLOs.
+  std::vector<Time> cuts_;
+  std::size_t cut_ = 0;  // index of the next cut
   Stretch running_;
-  std::vector<GroupTotals> group_totals_;    // at the last cut
-  std::vector<ServiceFlow> service_totals_;  // at the last cut
+  std::vector<GroupTotals> group_totals_;    // totals at the last cut
+  std::vector<ServiceFlow> service_totals_;  // totals at the last cut
   std::vector<Stretch> stretches_;
-  std::vector<std::vector<LateRequests::OfStretch>> late_;  // by group
+  std::vector<std::vector<LateRequests::OfStretch>> late_;  // late requests by group
 };
 
 }  // namespace retrysim::stats

@@ -125,7 +125,7 @@ class DurationBooks {
     kSameStretch = 32,     ///< latencies of requests made after the last call of `take_latencies`
   };
 
-  /// For each of these limits, successful requests that take longer are counted
+  /// Sets the limits, for each of which successful requests that take longer are counted
   /// (`RequestLatencies`). The limits must outlive this object.
   void set_limits(std::span<const std::uint64_t> limits_ns) { limits_ns_ = limits_ns; }
 

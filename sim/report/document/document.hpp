@@ -141,7 +141,7 @@ std::string text_of(const TextTable& table, std::size_t columns);
 struct Listing {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
-  std::size_t names = 1;   ///< this many columns at the front name a row
+  std::size_t names = 1;   ///< number of columns at the front that name a row
   std::string prose = {};  ///< the column that is a sentence and needs no name of its own, if any
 };
 

@@ -29,7 +29,7 @@ class TableBuilder {
  public:
   using Take = std::function<void(const Table&)>;
 
-  /// With `take`, which may be empty, rows are handed over in batches.
+  /// With a `take` that is not empty, rows are handed over in batches.
   explicit TableBuilder(std::vector<ColumnInfo> columns, Take take = {});
 
   /// Adds a text; an empty one is a missing cell.

@@ -22,7 +22,7 @@ namespace retrysim::report {
 /// A unit for people, and by how much values of files are multiplied for it.
 struct DisplayUnit {
   double scale;
-  std::string_view name;  ///< with the blank before it
+  std::string_view name;  ///< the unit's name with the blank before it; empty for none
 };
 
 /// The unit for people that suits the size of `value`, which is in `unit`: times in ns to s, rates

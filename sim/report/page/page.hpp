@@ -56,7 +56,7 @@ std::string json_for_script(const nlohmann::ordered_json& json);
 
 struct PageParts {
   std::string style, script;
-  std::string style_sha256, script_sha256;  ///< in hexadecimal digits
+  std::string style_sha256, script_sha256;  ///< SHA-256 of each, in hexadecimal digits
 };
 
 /// The parts of a report's page; with `live`, of one that has the engine.

@@ -249,7 +249,7 @@ class SweepPictures {
   Extent extent(const std::string& metric, const std::string& client, bool with_ends) const {
     Extent found;
     if (is_of_points(metric, client)) {
-      for (std::size_t row = 0; row < points_.size(); ++row) {  // also those that a page shows
+      for (std::size_t row = 0; row < points_.size(); ++row) {  // rows outside `shown_`, too
         found.add(points_.number(row, metric));
         if (with_ends) found.add(points_.number(row, metric + "_ci_high"));
       }

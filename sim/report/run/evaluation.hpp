@@ -64,9 +64,10 @@ struct ResultSet {
   std::shared_ptr<const std::vector<std::vector<stats::Storm>>> storms_with_twins = nullptr;
   /// Verdicts on the differences without parts of the scenario, if requested.
   std::vector<Verdict> twin_verdicts = {};
-  std::optional<FoundWarmup> warmup = std::nullopt;         ///< if the program looked for it
-  std::optional<PrecisionReport> precision = std::nullopt;  ///< if there was a target
-  std::optional<MetricValues> values = std::nullopt;        ///< values of `runs`, if they are known
+  std::optional<FoundWarmup> warmup = std::nullopt;  ///< the warm-up found, if looked for
+  std::optional<PrecisionReport> precision =
+      std::nullopt;                                   ///< check of the target, if there was one
+  std::optional<MetricValues> values = std::nullopt;  ///< values of `runs`, if they are known
 };
 
 /// The result set of a variant, to which it refers.

@@ -22,7 +22,7 @@ struct KeyInUse {
   std::size_t index;      ///< index of the key in `scope.keys`
 
   const KeyInfo& key() const { return scope.keys[index]; }
-  /// "client.web.retry.hedging.delay"
+  /// The whole name of the key, such as "client.web.retry.hedging.delay".
   std::string path() const;
   /// The word that the key holds; empty if its value is no word.
   std::string_view word() const;

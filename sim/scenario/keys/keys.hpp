@@ -208,7 +208,7 @@ struct KeyInfo : KeyTraits {
 
 /// The keys below one path pattern, in which `*` is any name.
 struct KeyScope {
-  std::string_view pattern;  ///< "client.*"; empty: the top level
+  std::string_view pattern;  ///< path of the tables, such as "client.*"; empty: the top level
   std::string_view noun;     ///< word for such a table in messages: "client"
   std::span<const KeyInfo> keys;
 };

@@ -49,7 +49,7 @@ void follow_pool_of_sdk(KeyResolution& keys);
 
 /// A key that turned out not to apply once the CSV file was known, and why.
 struct Withdrawn {
-  std::string_view key;  ///< "arrivals.bucket"
+  std::string_view key;  ///< name of the key below the group, such as "arrivals.bucket"
   std::string reason;
 };
 

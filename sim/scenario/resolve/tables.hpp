@@ -106,7 +106,8 @@ LoadedScenario resolve(const Node& root, const std::set<std::string>& incomplete
 
 // Checks of warmup = "auto" and of precision that the table of keys cannot make by itself.
 
-/// "NAME is unknown; ..." for a metric that does not exist, with the nearest one that does.
+/// The message about a metric that does not exist, with the nearest one that does: "NAME is
+/// unknown; ...".
 std::string unknown_metric(std::string_view name);
 
 /// Sets the fewest replications to 10 if there is a precision; called before the top level is

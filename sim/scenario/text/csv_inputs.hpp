@@ -26,7 +26,7 @@ namespace retrysim::scenario {
 
 /// A CSV file that has been read; its text lies in `Sources`.
 struct CsvFile {
-  std::string name;                 ///< as shown in messages
+  std::string name;                 ///< the file's name in messages
   int source = 0;                   ///< index into Sources
   std::vector<std::string> header;  ///< names of its columns
 };

@@ -19,8 +19,8 @@ namespace retrysim::scenario {
 /// A position in one of the `Sources`. Ordered as errors are listed: scenario file, edits, inputs.
 struct Place {
   int source = 0;  ///< index into Sources; 0 is the scenario file
-  int line = 0;    ///< from 1; 0: the source as a whole
-  int column = 0;  ///< from 1, in code points; 0: none
+  int line = 0;    ///< line number from 1; 0: the source as a whole
+  int column = 0;  ///< column number from 1, in code points; 0: the line as a whole
 
   friend auto operator<=>(const Place&, const Place&) = default;
 };

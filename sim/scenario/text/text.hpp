@@ -86,7 +86,7 @@ std::string said_times(double ratio);
 /// singular.
 std::string said_things(std::string_view number, std::string_view noun);
 std::string said_things(std::size_t number, std::string_view noun);
-/// "3 of 20 runs", "1 of 1 run".
+/// A part of things with their noun: "3 of 20 runs", "1 of 1 run".
 std::string said_part(std::size_t part, std::size_t all, std::string_view noun);
 
 /// `did you mean "x"?` if a known name is near, else `PREFIX: a, b, c` with the first ten known

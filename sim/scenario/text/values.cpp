@@ -534,7 +534,7 @@ bool same_value(std::string_view a, std::string_view b) {
 
 // --- Distributions -------------------------------------------------------------------------------
 
-// One table of their forms serves reading, messages and the list for users.
+// One table of the forms of distributions serves reading, messages and the list for users.
 
 namespace {
 

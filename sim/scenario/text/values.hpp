@@ -45,7 +45,7 @@ inline constexpr Range kNotNegative{.min = 0};
 inline constexpr Range kPositive{.min = 0, .above_min = true};
 inline constexpr Range kShare{.min = 0, .max = 1};
 
-/// "> 0", ">= 1", "from 0 to 1"; empty for every number.
+/// The range in words, such as "> 0", ">= 1" or "from 0 to 1"; empty if it has no limits.
 std::string to_string(const Range& range);
 
 /// What kind of quantity a value is: unusual values, which mostly have the wrong unit, are noted
@@ -98,7 +98,8 @@ struct ValueRules {
   }
 };
 
-/// What is expected of a value, for messages and lists: "a duration (>= 0) or \"none\"".
+/// The values that `rules` accept, in words, such as "a number from 0 to 1", for messages and
+/// lists.
 std::string expected(const ValueRules& rules);
 
 /// A value that has been read. Which member holds it depends on the kind.
@@ -129,7 +130,8 @@ std::optional<double> amount_of(const Node& node);
 /// you mean "2000ms"?". Empty if there is no doubt. `node` has been read by `rules`.
 std::string likely_slip(const ValueRules& rules, const Node& node);
 
-/// ", did you mean 0.5 (50 %)?", if `value` is a percentage where a share is expected.
+/// A question to end a message with, such as "; did you mean 0.5 (50 %)?", if `value` is above 1
+/// and at most 100; else empty.
 std::string percent_hint(double value);
 
 /// The value as a resolved scenario writes it: files by their file name alone.
@@ -147,14 +149,14 @@ struct WrittenDuration {
   double seconds = 0;
 };
 
-/// "250ms", "1.5 s", "2min" (ns us ms s min h); nothing if malformed, negative or above 285 years
-/// (9e9 s).
+/// Reads a duration, such as "250ms", "1.5 s" or "2min" (ns us ms s min h); empty if malformed,
+/// negative or above 285 years (9e9 s).
 std::optional<WrittenDuration> parse_duration(std::string_view text);
 
 /// One way of writing a distribution.
 struct DistributionForm {
   std::string_view name;
-  std::string_view parameters;  ///< "mean cv"
+  std::string_view parameters;  ///< names of the parameters, such as "mean cv"
   std::string_view meaning;
 };
 
