@@ -131,8 +131,8 @@ struct ReplicationOptions {
   std::uint64_t max_memory = ~std::uint64_t{0};
   std::uint64_t kept_memory = 0;
   /// Called about ten times a second while units are simulated, in the calling thread, as
-  /// `progress`; once it gives true, the call ends with `Interrupted`. May be empty. What either
-  /// throws ends the call, too.
+  /// `progress`; once it gives true it is not called again, and the call ends with `Interrupted`.
+  /// May be empty. What either throws ends the call, too.
   std::function<bool()> stop = {};
   /// A flag that signal handlers and other threads may set: the call then ends with `Interrupted`.
   /// May be null.

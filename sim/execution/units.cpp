@@ -527,7 +527,10 @@ auto stoppable(const ReplicationOptions& options, const Work& work) {
   with_flag.stop = {};
   with_flag.stop_flag = &flag;
   with_flag.progress = [&](double share) {
-    if (options.stop() || (options.stop_flag != nullptr && *options.stop_flag)) flag = true;
+    const auto is_asked = [&] {
+      return options.stop() || (options.stop_flag != nullptr && *options.stop_flag);
+    };
+    if (!flag && is_asked()) flag = true;
     if (options.progress) options.progress(share);
   };
   return work(with_flag);
