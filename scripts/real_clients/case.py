@@ -13,7 +13,7 @@ import subprocess
 import tomllib
 
 SECOND = 1_000_000_000  # ns
-UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9}
+UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9, "d": 86400e9}
 UNLIMITED = float("inf")
 
 # Keys that may have any value, or those that the functions below accept. Numbers about the output
@@ -115,7 +115,7 @@ class Case:
 
 def nanoseconds(text):
     """'1.5s' -> 1500000000."""
-    found = re.fullmatch(r"([0-9.eE+-]+?)\s*(ns|us|ms|s|min|h)", str(text))
+    found = re.fullmatch(r"([0-9.eE+-]+?)\s*(ns|us|ms|s|min|h|d)", str(text))
     if not found:
         raise Unsupported(f"'{text}' is no plain duration")
     return round(float(found.group(1)) * UNITS[found.group(2)])

@@ -71,7 +71,7 @@ def without_details(text):
     text = re.sub(r'"[^"]*"', '"..."', text)
     text = re.sub(r"\b(client|service|fault|expect)\.[\w.-]+\.", r"\1.X.", text)
     text = re.sub(r"\b[scdfeo]\d+(like)?\b", "X", text)
-    return re.sub(r"-?\d[\d.e+-]*(ns|us|ms|s|min|h)?\b", "N", text)[:160]
+    return re.sub(r"-?\d[\d.e+-]*(ns|us|ms|s|min|h|d)?\b", "N", text)[:160]
 
 
 def crash_kind(run_):

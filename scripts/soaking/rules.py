@@ -11,7 +11,7 @@ import re
 from soaking import csv_inputs
 from soaking.vocabulary import base_sdk
 
-UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
+UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400}
 # What one replication may amount to, beside `Case.most_requests`.
 MOST_BINS = 2000
 FEWEST_REPLICATIONS_FOR_PRECISION = 10

@@ -111,11 +111,11 @@ function tomlValue(text) {
   return text.trim() !== "" && Number.isFinite(number) ? number : text;
 }
 
-const UNITS = { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600 };
+const UNITS = { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400 };
 
 /** Seconds of "1.5min", "2 s" or of a number; NaN for anything else. */
 function durationOf(value) {
   if (typeof value === "number") return value;
-  const parts = /^([0-9.eE+-]+) ?(ns|us|ms|s|min|h)$/.exec(String(value));
+  const parts = /^([0-9.eE+-]+) ?(ns|us|ms|s|min|h|d)$/.exec(String(value));
   return parts ? Number(parts[1]) * UNITS[parts[2]] : NaN;
 }

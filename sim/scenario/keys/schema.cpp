@@ -35,7 +35,7 @@ constexpr std::string_view kPercentilePattern = "^p[0-9]+(\\.[0-9]+)?$";
 
 // Pattern of what `parse_duration` accepts, without its upper limit.
 constexpr std::string_view kDurationPattern =
-    "^([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)? ?(ns|us|ms|s|min|h)$";
+    "^([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)? ?(ns|us|ms|s|min|h|d)$";
 
 Json schema_reference(std::string_view definition) {
   return {{"$ref", fmt::format("#/definitions/{}", definition)}};
@@ -250,7 +250,7 @@ std::string json_schema() {
       {"duration",
        {{"type", "string"},
         {"pattern", kDurationPattern},
-        {"description", "A length of time: a number with ns, us, ms, s, min or h."}}},
+        {"description", "A length of time: a number with ns, us, ms, s, min, h or d."}}},
       {"distribution", distribution_schema()}};
   return schema.dump(1) + "\n";
 }

@@ -31,12 +31,13 @@ struct Unit {
   std::string_view name;
   std::int64_t nanoseconds;
 };
-constexpr std::array<Unit, 6> kUnits{{{"ns", 1},
+constexpr std::array<Unit, 7> kUnits{{{"ns", 1},
                                       {"us", 1'000},
                                       {"ms", 1'000'000},
                                       {"s", 1'000'000'000},
                                       {"min", 60'000'000'000},
-                                      {"h", 3'600'000'000'000}}};
+                                      {"h", 3'600'000'000'000},
+                                      {"d", 86'400'000'000'000}}};
 
 // A number in messages: the shortest text, without the ".0" that TOML needs.
 std::string plain(double value) {

@@ -19,6 +19,7 @@ TEST_CASE("a duration is a number with a unit") {
   CHECK(ns("1.5s") == 1'500'000'000);
   CHECK(ns("2min") == 120'000'000'000);
   CHECK(ns("1h") == 3'600'000'000'000);
+  CHECK(ns("30d") == 30 * 86'400'000'000'000);
   CHECK(ns("1e3ms") == 1'000'000'000);
   CHECK(ns("0.6ns") == 1);
   CHECK(ns("2 s") == 2'000'000'000);  // as the output writes it
