@@ -528,6 +528,14 @@ Found too_few(const GroupCase& c) {
     add_lost_under_way(c, f);
     return f;
   }
+  if (std::min(c.made.before.made, c.made.during.made) >= kEnough && since_made == 0) {
+    return Finding{
+        say("{} of the requests made during {} succeed, {} of those before; {} is made after it, "
+            "so that it cannot be told whether they would fare as they did before",
+            success(c, c.made.during), its_name(c), success(c, c.made.before),
+            claim("no request", made(c, c.made.since(), "requests") == number(0))),
+        shares(c)};
+  }
   // An observed recovery shows that the group was down.
   if (c.recovers() && !c.recoveries.late_s.empty()) return std::nullopt;
   const Requests since = c.made.since();

@@ -536,9 +536,11 @@ Found queue_outlasts_timeout(const GroupCase& c) {
   if (!lines_up(c) || late < kMaxAnswers || k.largest_queue_s <= k.patience_s) return std::nullopt;
   const bool bounded = k.full_queue_s < std::numeric_limits<double>::infinity();
   if (bounded && k.full_queue_s <= k.patience_s) return std::nullopt;
-  const Sentence holds = bounded ? say("the full queue holds {} of work",
+  const Sentence whose =
+      c.scenario.services.size() > 1 ? say(" of {}", Name{c.service().name}) : Sentence();
+  const Sentence holds = bounded ? say("the full queue{} holds {} of work", whose,
                                        roughly(k.full_queue_s, full_queue_source(c)))
-                                 : say("the unbounded queue grew to {} of work",
+                                 : say("the unbounded queue{} grew to {} of work", whose,
                                        roughly(k.largest_queue_s, largest_queue_source(c)));
   return Finding{say("{}; clients wait only {}: {}", holds, patience(c),
                      answers_too_late(c, troubled(c), troubled_window(c))),
