@@ -110,8 +110,14 @@ class AdviceText {
         d.lines([costs](std::size_t columns) { return listing_text(costs, columns); });
       }
       d.gap().say("The remedies, and the options of retrysim run that make them:", "", "").gap();
-      d.lines(
-          [list = edits_listing()](std::size_t columns) { return listing_text(list, columns); });
+      const Listing edits = edits_listing();
+      const std::size_t others = found_.trials.size() - edits.rows.size();
+      d.lines([edits](std::size_t columns) { return listing_text(edits, columns); });
+      if (others > 0) {
+        d.gap().say(fmt::format("advice.csv has the options of the other {}, which {} not help.",
+                                others, others == 1 ? "does" : "do"),
+                    "", "");
+      }
     }
     if (!found_.not_tried.empty()) {
       d.gap().say("Not tried:", "", "").gap();
@@ -603,7 +609,13 @@ class AdviceText {
 
   Listing edits_listing() const {
     Listing list{{"remedy", "what it is", "options"}, {}, 1, "what it is"};
+    // All of them if they are few; of a graph there may be a hundred.
+    constexpr std::size_t kMostListed = 30;
+    const bool all = found_.trials.size() <= kMostListed;
     for (const RemedyTrial& t : found_.trials) {
+      const bool may_help =
+          t.verdict == RemedyVerdict::kHelps || t.verdict == RemedyVerdict::kMixed;
+      if (!all && !may_help) continue;
       list.rows.push_back(
           {std::string(t.remedy.name), std::string(t.remedy.words), set_options(t.remedy.edits)});
     }
