@@ -3,8 +3,6 @@
 SPDX-License-Identifier: MIT
 """
 
-import numpy as np
-
 
 class Table:
     """One table of a result, with the columns and rows of the CSV file of that name.
@@ -44,6 +42,8 @@ class Table:
                    for name, values, present in columns}
 
     def __getitem__(self, name):
+        import numpy as np  # not at the top: it takes longer than the whole package
+
         values = self._engine.values(name)
         if self._engine.type(name) != "text":
             return values
@@ -56,6 +56,8 @@ class Table:
 
     def present(self, name):
         """For each row of a column, whether it has a value."""
+        import numpy as np
+
         present = self._engine.presence(name)
         return np.ones(len(self), dtype=bool) if present is None else present
 
@@ -69,6 +71,7 @@ class Table:
     def to_pandas(self):
         """A pandas.DataFrame: reals share the table's memory, texts are categories, and what is
         missing is NaN or <NA>. `frame.attrs["units"]` has the units."""
+        import numpy as np
         import pandas as pd
 
         columns = {}
