@@ -253,7 +253,9 @@ class Conclusion {
                           : SizeOutcome::kBracket;
   }
 
-  /// Whether the shares of good runs differ by no more than chance, by a chi-squared test.
+  /// Whether the shares of good runs differ by no more than chance: by a chi-squared test of all,
+  /// and by one of each against all others with Bonferroni's correction, since a single one among
+  /// many is overlooked otherwise.
   bool is_flat() const {
     double good = 0, all = 0;
     for (const SizeProbe& p : probes_) {
@@ -262,14 +264,18 @@ class Conclusion {
     }
     if (good == 0 || good == all) return true;
     const double share = good / all;
-    double chi = 0;
+    double sum = 0, most = 0;
     for (const SizeProbe& p : probes_) {
       const auto n = static_cast<double>(p.runs);
       const double off = static_cast<double>(p.good) - n * share;
-      chi += off * off / (n * share * (1 - share));
+      const double chi = off * off / (n * share * (1 - share));
+      sum += chi;
+      most = std::max(most, chi * all / (all - n));
     }
-    const boost::math::chi_squared law(static_cast<double>(probes_.size() - 1));
-    return chi <= quantile(law, search_.confidence);
+    const auto values = static_cast<double>(probes_.size());
+    const boost::math::chi_squared of_all(values - 1), of_one(1);
+    return sum <= quantile(of_all, search_.confidence) &&
+           most <= quantile(of_one, 1 - (1 - search_.confidence) / values);
   }
 
   const SizeSearch& search_;

@@ -121,6 +121,17 @@ TEST_CASE("what is too close to tell is a bracket", "[estimate][sizing]") {
   CHECK(*a.beyond <= 6);
 }
 
+TEST_CASE("a single value with another share among many is not flat", "[estimate][sizing]") {
+  // 10 runs at the last value, of which 2 are good on average, and hundreds at the others.
+  SizeSearch s = grid_of(24);
+  s.share = 0.8;
+  s.confidence = 0.9;
+  s.first_stage = 10;
+  const SizeAnswer a = size_of(s, [](std::size_t place) { return place == 23 ? 0.2 : 0.83; });
+  CHECK_FALSE(a.is_flat);
+  CHECK(size_of(s, [](std::size_t) { return 0.83; }).is_flat);
+}
+
 TEST_CASE("of flat curves at any height hardly any gets a single number", "[estimate][sizing]") {
   // At most 5 % for each height, by the union of the tests. At 0.95, the worst, more than 5 of 40
   // would be found in 1.4 % of seeds if it were 5 %; it is less.
