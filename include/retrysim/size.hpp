@@ -18,6 +18,7 @@
 
 #include <retrysim/compare.hpp>
 #include <retrysim/error.hpp>
+#include <retrysim/metrics.hpp>
 #include <retrysim/run.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/sweep.hpp>
@@ -30,6 +31,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -104,7 +106,8 @@ struct SizeAnswer {
 
 struct SizeRequest {
   std::filesystem::path scenario;
-  std::vector<std::string> edits = {};  ///< as `load_scenario_file` takes them
+  std::vector<std::string> edits = {};          ///< as `load_scenario_file` takes them
+  std::vector<std::string> variant_edits = {};  ///< those of a `Variant`
   /// "PATH=LO:HI", as for `parse_trigger`; LO is not above HI. "PATH" alone: from a tenth of the
   /// scenario's own value to ten times that, and 0 if the key takes it.
   std::string what = {};
@@ -116,6 +119,9 @@ struct SizeRequest {
   std::string client = "all";      ///< the client group whose metrics the limits are about
   bool with_expectations = false;  ///< also the expectations of the scenario, in each run
   bool wants_largest = false;      ///< where all values are safe
+  /// Each run draws the values of the keys that [uncertain] gives intervals for (`draw_uncertain`),
+  /// the same for all values of the key: safe is what is good in `share` of what they allow.
+  bool uncertain = false;
   double share = 0.95;
   double confidence = 0.95;
   std::size_t most_runs = 1'000;
@@ -144,13 +150,16 @@ struct SizePlan {
   std::vector<Variant> disturbances;    ///< at least one; one without a name if nothing is varied
   std::vector<SizeLimit> limits;
   bool wants_largest = false;
+  std::vector<UncertainKey> uncertain = {};  ///< keys that are drawn with some disturbance
   SizeSearch search;
   /// Whether a fault or surge disturbs the scenario, so that it can recover.
   bool is_disturbed = false;
   std::uint64_t id = 0;  ///< a hash of the question
   std::vector<std::filesystem::path> inputs = {};
-  /// The scenario with a value and a disturbance. May be called by several threads.
-  std::function<std::shared_ptr<const Scenario>(std::size_t place, std::size_t disturbance)>
+  /// The scenario with a value and a disturbance, and, if keys are uncertain, the draw of that
+  /// replication. May be called by several threads.
+  std::function<std::shared_ptr<const Scenario>(std::size_t place, std::size_t disturbance,
+                                                std::uint32_t replication)>
       scenario;
 };
 
@@ -166,8 +175,9 @@ struct SizePlanResult {
   }
 };
 
-/// Loads the scenario at both ends of the range with each disturbance. Throws RequestError for a
-/// request that cannot be answered; Interrupted.
+/// Loads the scenario at both ends of the range with each disturbance, and the first draws of what
+/// is uncertain there. Throws RequestError for a request that cannot be answered, also if nothing
+/// is uncertain that has to be; Interrupted.
 SizePlanResult plan_size(const SizeRequest& request);
 
 /// The values from `low` to `high`, rising: each is at most 20 % less than the next one, or 1 less
@@ -179,7 +189,14 @@ struct SizeStudy {
   SizeAnswer answer;
   std::vector<SizeReasons> reasons;  ///< by probe: of its runs that are not good
   std::size_t replications = 0;      ///< simulated, disturbance by disturbance
+  /// By probe and by `size_figures`: means over its runs with all disturbances, of all clients
+  /// together; nothing where no run has the figure.
+  std::vector<std::vector<std::optional<double>>> figures;
 };
+
+/// What a size costs and brings: success rate, attempts per request, peak attempt rate, p99 latency
+/// of successes.
+std::span<const MetricInfo* const> size_figures();
 
 /// Called before each stage with the value and the number of its runs so far; may be empty.
 using SizeProgress = std::function<void(double value, std::size_t runs)>;
@@ -190,5 +207,58 @@ SizeStudy find_size(const SizePlan& plan, const ReplicationOptions& run = {},
 
 /// size: a row for each value that was tried.
 Tables tables(const SizePlan& plan, const SizeStudy& study);
+
+// --- At several values of other keys -------------------------------------------------------------
+
+// How big must one key be, by how big another one is? A queue against a quota, servers against a
+// timeout.
+//
+//     SizeRequest request{.scenario = "mine.toml", .what = "service.api.servers=4:40"};
+//     const SizeFrontierPlan plan =
+//         plan_size_frontier(request, {"service.api.queue.capacity=10,100,1000"}).value();
+//     const std::vector<SizeStudy> studies = find_sizes(plan);
+
+/// A combination of values of the other keys.
+struct SizePoint {
+  std::string name;                 ///< "capacity=10"
+  std::vector<std::string> values;  ///< by key
+  SizePlan plan;
+};
+
+struct SizeFrontierPlan {
+  LoadedScenario base;
+  std::vector<std::string> keys;     ///< that are varied
+  std::vector<std::string> varying;  ///< as given
+  std::vector<SizePoint> points;     ///< at least one
+};
+
+/// Either a plan, or at least one error.
+struct SizeFrontierPlanResult {
+  std::optional<SizeFrontierPlan> plan;
+  std::vector<Diagnostic> errors;
+
+  /// The plan; throws an InputError with all mistakes if there are any.
+  SizeFrontierPlan value() && {
+    check(errors);
+    return *std::move(plan);
+  }
+};
+
+/// Plans a search at each combination of the values that `varying` names (as `parse_variations`
+/// takes them). Throws RequestError as `plan_size` does; besides, for more than 1,000 combinations,
+/// and if a key is varied that the request searches for or disturbs.
+SizeFrontierPlanResult plan_size_frontier(const SizeRequest& request,
+                                          const std::vector<std::string>& varying);
+
+/// Called before each stage with the point, the value and the number of its runs so far.
+using SizeFrontierProgress =
+    std::function<void(const SizePoint& point, double value, std::size_t runs)>;
+
+/// Searches at each point, one after the other. Throws what `simulate_all` throws.
+std::vector<SizeStudy> find_sizes(const SizeFrontierPlan& plan, const ReplicationOptions& run = {},
+                                  const SizeFrontierProgress& probing = {});
+
+/// frontier (a row for each point) and size (for each value that was tried at one).
+Tables tables(const SizeFrontierPlan& plan, const std::vector<SizeStudy>& studies);
 
 }  // namespace retrysim

@@ -10,6 +10,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/compare.hpp>
 #include <retrysim/error.hpp>
 #include <retrysim/metrics.hpp>
 #include <retrysim/run.hpp>
@@ -46,7 +47,12 @@ struct UncertainRequest {
   std::filesystem::path scenario;
   std::vector<std::string> edits = {};          ///< as `load_scenario_file` takes them
   std::vector<std::string> variant_edits = {};  ///< those of a `Variant`
-  int draws = kUncertainDraws;                  ///< at least 1
+  /// 0: as many as an edit of `replications` says, and otherwise kUncertainDraws.
+  int draws = 0;
+  /// A file that is put over the scenario's, or that is a scenario of its own and read instead.
+  std::filesystem::path variant_file = {};
+  /// Whether it may be that no key is uncertain. All draws are the same scenario then.
+  bool may_be_certain = false;
 };
 
 /// The scenario and its draws, all of which are valid.
@@ -73,7 +79,7 @@ struct UncertainPlanResult {
 
 /// Loads the scenario and each draw. An error is also a draw that no scenario can have, though each
 /// of its values is one that its key can take: shares that come to more than 1. Throws RequestError
-/// if no key is uncertain, or if the warm-up has still to be found.
+/// if no key is uncertain and one has to be, or if the warm-up has still to be found.
 UncertainPlanResult plan_uncertain(const UncertainRequest& request);
 
 // --- The answer ----------------------------------------------------------------------------------
@@ -140,5 +146,75 @@ UncertainStudy study_uncertain(UncertainPlan plan, const ReplicationOptions& run
 
 /// uncertain: a row for each draw, with the values and what came of it.
 Tables tables(const UncertainStudy& study);
+
+// --- Variants ------------------------------------------------------------------------------------
+
+// Does a change help in what the intervals allow? Each draw is simulated once with each variant, on
+// common random numbers, and each variant is judged by the same standard.
+//
+//     UncertainVariantsRequest request{.scenario = "mine/scenario.toml"};
+//     request.vary = {"client.web.retry.max_attempts=2,4"};
+//     const UncertainComparison c =
+//         compare_uncertain(plan_uncertain_variants(request).value(), {.run = {.jobs = 2}});
+//     c.studies[1].answer.share() ... c.goods[0].difference ...
+
+struct UncertainVariantsRequest {
+  std::filesystem::path scenario;
+  std::vector<std::string> edits = {};  ///< as `load_scenario_file` takes them
+  std::vector<std::string> vary = {};   ///< as `load_variants` takes them
+  std::string baseline = {};            ///< a variant or its values; empty: the first
+  /// "NAME=FILE": further variants; the scenario itself is "base" then.
+  std::vector<std::string> files = {};
+  int draws = 0;  ///< of each variant; 0: as for UncertainRequest
+};
+
+/// A variant, all of whose draws are valid.
+struct UncertainVariant {
+  std::string name;
+  UncertainPlan plan;  ///< without keys if the variant leaves nothing uncertain
+};
+
+/// Either all variants, the baseline first, or at least one error.
+struct UncertainVariantsResult {
+  std::vector<UncertainVariant> variants;
+  std::vector<Diagnostic> errors;
+
+  /// The variants; throws an InputError with all mistakes if there are any.
+  std::vector<UncertainVariant> value() && {
+    check(errors);
+    return std::move(variants);
+  }
+};
+
+/// Loads each variant and its draws. Throws RequestError as `load_variants` and `plan_uncertain`
+/// do; besides, if no variant has an uncertain key, if only some variants have a fault or surge to
+/// recover from, and if their seeds, durations or
+/// numbers of draws differ.
+UncertainVariantsResult plan_uncertain_variants(const UncertainVariantsRequest& request);
+
+/// Variants over the same draws.
+struct UncertainComparison {
+  std::vector<std::string> names;       ///< of the variants, the baseline first
+  std::vector<UncertainStudy> studies;  ///< by variant
+  UncertainQuestion question = UncertainQuestion::kRecovers;
+  /// Of each variant but the baseline: the shares of good draws, over the draws in which both could
+  /// be judged. `only_variant` and `only_baseline` are draws in which only one of them could be.
+  std::vector<PairedDifference> goods;
+  /// Of each variant but the baseline: the draws in which it is good and the baseline is not, and
+  /// the other way round.
+  std::vector<std::size_t> only_it, only_baseline;
+  std::vector<const MetricInfo*> metrics;
+  std::vector<ComparisonRow> rows;  ///< of all clients together, by variant, then by metric
+};
+
+/// Simulates each draw of each variant once, and the replications with their own values. Of
+/// `options` counts how to run, and the metrics. A draw is good by the standard of the best variant
+/// with its own values. Throws what `simulate_all` throws.
+UncertainComparison compare_uncertain(std::vector<UncertainVariant> variants,
+                                      const CompareOptions& options = {});
+
+/// compare (the differences), variants (what became of each), uncertain (a row for each variant and
+/// draw).
+Tables tables(const UncertainComparison& comparison);
 
 }  // namespace retrysim

@@ -3,6 +3,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/compare.hpp>
+#include <retrysim/uncertain.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
@@ -14,6 +15,7 @@
 #include "report/folder/result_folder.hpp"
 #include "report/run/evaluation.hpp"
 #include "report/run/files.hpp"
+#include "report/uncertain.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +38,7 @@ struct CompareCommand : SimulationSettings {
   std::string baseline;            ///< empty: the first variant
   std::vector<const MetricInfo*> metrics = headline_metrics();
   bool metrics_given = false;
-  bool twin = false, variance = false;
+  bool twin = false, variance = false, uncertain = false;
 
   const std::string& scenario() const { return scenarios.front(); }
 };
@@ -100,6 +102,14 @@ Options<CompareCommand> compare_options() {
        [](const C& c) -> std::vector<std::string> {
          if (!c.twin) return {};
          return {"--twin"};
+       }},
+      {{"uncertain", "",
+        "draw the values of the keys that [uncertain.\"PATH\"] gives intervals for, the same for "
+        "all variants: which one recovers in more of what the intervals allow? 100 draws, or as "
+        "many as --replications says"},
+       into(&C::uncertain),
+       [](const C& c) {
+         return c.uncertain ? std::vector<std::string>{"--uncertain"} : std::vector<std::string>();
        }}};
   options.add(shard_option());
   return options.add(simulation_options(
@@ -194,6 +204,40 @@ int compare(const CompareCommand& options, Session& session) {
   return kDone;
 }
 
+// --- Draws of what is uncertain ------------------------------------------------------------------
+
+int compare_draws(const CompareCommand& options, Session& session) {
+  UncertainVariantsResult planned = plan_uncertain_variants({.scenario = options.scenario(),
+                                                             .edits = options.edits,
+                                                             .vary = options.vary,
+                                                             .baseline = options.baseline,
+                                                             .files = options.files});
+  print_errors(planned.errors);
+  if (!planned.errors.empty()) return kBadInput;
+  std::vector<const LoadedScenario*> loaded;
+  std::set<std::string> printed;
+  for (const UncertainVariant& v : planned.variants) {
+    loaded.push_back(&v.plan.base);
+    for (const std::string& note : distinct_notes(v.plan.base)) {
+      if (printed.insert(note).second) report::print_error("note: {}\n", note);
+    }
+  }
+  const auto folder = session.result_folder(
+      report::identity_of(loaded, "compare", compare_options().asked(options)));
+  const std::string name = loaded.front()->scenario.name;
+  report::ProgressBar bar = session.progress_bar(name);
+  std::optional<UncertainComparison> comparison;
+  session.simulate(name, bar, [&](const ReplicationOptions& run) {
+    CompareOptions how{.run = run};
+    if (options.metrics_given) how.metrics = options.metrics;
+    comparison = compare_uncertain(std::move(planned.variants), how);
+  });
+  const report::Document document = report::uncertain_comparison_document(*comparison);
+  document.write_files(*folder);
+  print_result(options, {folder->path(), "compare.csv", &document});
+  return kDone;
+}
+
 constexpr const char* kCompareUsage =
     "Usage: retrysim compare SCENARIO --vary PATH=V1,V2,... [options]\n"
     "       retrysim compare SCENARIO --variant NAME=FILE [options]\n"
@@ -210,7 +254,11 @@ constexpr const char* kCompareUsage =
     "      --vary 'client.*.retry={mode=\"none\"},{mode=\"standard\",max_attempts=2}'\n"
     "\n"
     "or files, such as what `retrysim import` has made of tomorrow's configuration:\n"
-    "--variant tomorrow=tomorrow.toml.\n";
+    "--variant tomorrow=tomorrow.toml.\n"
+    "\n"
+    "Where the scenario gives intervals for what it does not know for sure, such as\n"
+    "one by `retrysim fit`, --uncertain says whether the change helps in what they\n"
+    "allow.\n";
 
 /// Replaces `--twin=retries` by `--twin`: the twins of a comparison are always about retries. The
 /// effect of another part is a comparison itself.
@@ -243,11 +291,18 @@ int compare(const Arguments& arguments) {
         "nothing to compare; expected --vary, such as --vary "
         "'client.*.retry.mode=legacy,standard', or --variant NAME=FILE");
   }
+  if (command->uncertain && (command->twin || command->variance)) {
+    throw UsageError(
+        fmt::format("--uncertain cannot be combined with --{}: that is about one scenario for each "
+                    "variant, and each draw is another one",
+                    command->twin ? "twin" : "variance"));
+  }
   if (command->twin && !command->metrics_given) {
     command->metrics.push_back(find_metric("metastable_probability"));
   }
-  return in_session({"compare", arguments}, *command,
-                    [&](Session& session) { return compare(*command, session); });
+  return in_session({"compare", arguments}, *command, [&](Session& session) {
+    return command->uncertain ? compare_draws(*command, session) : compare(*command, session);
+  });
 }
 
 constexpr Command kCompareCommand{

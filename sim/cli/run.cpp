@@ -395,18 +395,11 @@ void check_uncertain(const RunOptions& o) {
   }
 }
 
-/// The number of draws that the user asks for, or the default.
-int draws_of(const LoadedScenario& loaded) {
-  const auto key = std::ranges::find(loaded.keys, "replications", &ResolvedKey::path);
-  const bool asked = key != loaded.keys.end() && key->origin == Origin::kSet;
-  return asked ? loaded.scenario.replications : kUncertainDraws;
-}
-
 /// Runs the draws of a scenario; false if there is no plan, after printing why.
 bool run_uncertain(const RunOptions& options, const PlannedRun& planned, Session& session,
                    JsonOutput& json) {
-  UncertainPlanResult plan = plan_uncertain(
-      {.scenario = planned.loaded.file, .edits = options.edits, .draws = draws_of(planned.loaded)});
+  UncertainPlanResult plan =
+      plan_uncertain({.scenario = planned.loaded.file, .edits = options.edits});
   print_errors(plan.errors);
   if (!plan.plan) return false;
   for (const UncertainKey& key : plan.plan->base.uncertain) {

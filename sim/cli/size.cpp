@@ -11,8 +11,10 @@
 #include "report/size.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +24,7 @@ namespace {
 
 struct SizeCommand : SimulationSettings {
   std::vector<std::string> words;
+  std::vector<std::string> vary;
   SizeRequest request;
 };
 
@@ -43,6 +46,12 @@ Options<SizeCommand> size_options() {
          for (const std::string& d : c.request.disturbances) all.push_back("--disturbance " + d);
          return all;
        }},
+      {{"vary", "PATH=VALUES",
+        "search at each of these values of another key, as many combinations as several make: how "
+        "big must a quota be, by how big the queue is? Values as for --disturbance",
+        true},
+       into(&C::vary),
+       [](const C& c) { return vary_requests(c.vary); }},
       {{"slo", "LIMIT",
         "what a good run keeps besides recovering: METRIC>=VALUE or METRIC<=VALUE, in the unit of "
         "the metric, such as 'success_rate>=0.99' or 'error_budget_used<=0.05'. May be given "
@@ -59,6 +68,11 @@ Options<SizeCommand> size_options() {
       {{"expectations", "", "a good run keeps the expectations of the scenario, too"},
        [](C& c, const std::string&) { c.request.with_expectations = true; },
        [](const C& c) { return c.request.with_expectations ? Texts{"--expectations"} : Texts{}; }},
+      {{"uncertain", "",
+        "each run draws the values of the keys that [uncertain.\"PATH\"] gives intervals for: safe "
+        "is what is good in --share of what they allow"},
+       [](C& c, const std::string&) { c.request.uncertain = true; },
+       [](const C& c) { return c.request.uncertain ? Texts{"--uncertain"} : Texts{}; }},
       {{"client", "NAME",
         "the client group whose metrics --slo is about; default: all clients together"},
        [](C& c, const std::string& text) { c.request.client = text; },
@@ -84,7 +98,9 @@ Options<SizeCommand> size_options() {
   return options.add(simulation_options(
       {"folder of the result files; default results/NAME-size. An earlier result of the same "
        "resolved scenario and request is replaced (see --force)",
-       "format of standard output: table (default), csv (size.csv) or json (result.json)"}));
+       "format of standard output: table (default), csv (size.csv, with --vary frontier.csv) or "
+       "json "
+       "(result.json)"}));
 }
 
 std::vector<std::string> asked(const SizeCommand& c, const SizePlan& plan) {
@@ -94,32 +110,33 @@ std::vector<std::string> asked(const SizeCommand& c, const SizePlan& plan) {
   return all;
 }
 
-int size(const SizeCommand& command, Session& session) {
-  SizePlanResult planned = plan_size(command.request);
-  print_errors(planned.errors);
-  if (!planned.plan) return kBadInput;
-  const SizePlan& plan = *planned.plan;
-  print_notes(plan.base);
-  std::vector<std::filesystem::path> reads = plan.inputs;
+/// The folder of the result, after notes on the scenario.
+auto result_folder(const SizeCommand& command, Session& session, const LoadedScenario& base,
+                   std::vector<std::filesystem::path> reads, const SizePlan& plan) {
+  print_notes(base);
   reads.push_back(command.request.scenario);
-  const auto folder =
-      session.result_folder(report::identity_of(plan.base, reads, "size", asked(command, plan)));
-  if (plan.base.scenario.precision.target > 0) {
+  auto folder =
+      session.result_folder(report::identity_of(base, reads, "size", asked(command, plan)));
+  if (base.scenario.precision.target > 0) {
     report::print_error(
         "note: precision has no effect on a search for a size, which makes runs until it is "
         "sure\n");
   }
-  const std::string name = plan.base.scenario.name;
-  std::optional<report::ProgressBar> bar;  // a new bar for each stage
+  return folder;
+}
+
+/// A bar for each stage of a search, which `search` is given with what is called before one.
+template <class Search>
+void with_bars(Session& session, const std::string& name, const Search& search) {
+  std::optional<report::ProgressBar> bar;
   report::ProgressBar none(name, false);
-  SizeStudy study;
   session.simulate(name, none, [&](ReplicationOptions run) {
     run.progress = [&](double share) {
       if (bar) bar->show(share);
     };
     try {
-      study = find_size(plan, run, [&](double value, std::size_t runs) {
-        bar.emplace(fmt::format("{}, value {:.6g} after {} runs", name, value, runs),
+      search(run, [&](const std::string& at, double value, std::size_t runs) {
+        bar.emplace(fmt::format("{}{}, value {:.6g} after {} runs", name, at, value, runs),
                     session.shows_progress());
       });
     } catch (...) {
@@ -128,21 +145,59 @@ int size(const SizeCommand& command, Session& session) {
     }
   });
   if (bar) bar->clear();
-  const report::Document document = report::size_document(plan, study);
-  document.write_files(*folder);
-  print_result(command, {folder->path(), "size.csv", &document});
+}
+
+bool has_safe_value(const SizeStudy& study) {
   switch (study.answer.outcome) {
     case SizeOutcome::kFound:
     case SizeOutcome::kBracket:
     case SizeOutcome::kAllSafe:
     case SizeOutcome::kWindow:
-      return kDone;
+      return true;
     case SizeOutcome::kNoneSafe:
     case SizeOutcome::kNotMonotone:
     case SizeOutcome::kOpen:
       break;
   }
-  return kExpectationFailed;
+  return false;
+}
+
+int size(const SizeCommand& command, Session& session) {
+  SizePlanResult planned = plan_size(command.request);
+  print_errors(planned.errors);
+  if (!planned.plan) return kBadInput;
+  const SizePlan& plan = *planned.plan;
+  const auto folder = result_folder(command, session, plan.base, plan.inputs, plan);
+  SizeStudy study;
+  with_bars(session, plan.base.scenario.name, [&](const ReplicationOptions& run, auto stage) {
+    study = find_size(plan, run,
+                      [&](double value, std::size_t runs) { stage(std::string(), value, runs); });
+  });
+  const report::Document document = report::size_document(plan, study);
+  document.write_files(*folder);
+  print_result(command, {folder->path(), "size.csv", &document});
+  return has_safe_value(study) ? kDone : kExpectationFailed;
+}
+
+int frontier(const SizeCommand& command, Session& session) {
+  SizeFrontierPlanResult planned = plan_size_frontier(command.request, command.vary);
+  print_errors(planned.errors);
+  if (!planned.plan) return kBadInput;
+  const SizeFrontierPlan& plan = *planned.plan;
+  std::set<std::filesystem::path> inputs;
+  for (const SizePoint& p : plan.points) inputs.insert(p.plan.inputs.begin(), p.plan.inputs.end());
+  const auto folder = result_folder(command, session, plan.base, {inputs.begin(), inputs.end()},
+                                    plan.points.front().plan);
+  std::vector<SizeStudy> studies;
+  with_bars(session, plan.base.scenario.name, [&](const ReplicationOptions& run, auto stage) {
+    studies = find_sizes(plan, run, [&](const SizePoint& point, double value, std::size_t runs) {
+      stage(", " + point.name, value, runs);
+    });
+  });
+  const report::Document document = report::frontier_document(plan, studies);
+  document.write_files(*folder);
+  print_result(command, {folder->path(), "frontier.csv", &document});
+  return std::ranges::any_of(studies, has_safe_value) ? kDone : kExpectationFailed;
 }
 
 constexpr const char* kSizeUsage =
@@ -161,8 +216,10 @@ constexpr const char* kSizeUsage =
     "The values have steps of at most 20 %, or 1. Some over the whole range are tried\n"
     "first, each with the scenario's number of replications, then those around the\n"
     "edge; all on common random numbers. Where the curve is not monotone, or too flat\n"
-    "to tell, the answer is no single number. Exit status 1: no value is safe, or\n"
-    "there is no answer. Finished replications are kept if the search is interrupted.\n";
+    "to tell, the answer is no single number. With --vary there is a search at each\n"
+    "value of other keys; with --uncertain runs draw what the scenario does not know\n"
+    "for sure. Exit status 1: no value is safe, or there is no answer. Finished\n"
+    "replications are kept if the search is interrupted.\n";
 
 int size(const Arguments& arguments) {
   auto command = size_options().read(arguments, kSizeUsage, "size", &SizeCommand::words);
@@ -176,8 +233,9 @@ int size(const Arguments& arguments) {
   command->request.what = words[0];
   command->request.scenario = words[1];
   command->request.edits = command->edits;
-  return in_session({"size", arguments}, *command,
-                    [&](Session& session) { return size(*command, session); });
+  return in_session({"size", arguments}, *command, [&](Session& session) {
+    return command->vary.empty() ? size(*command, session) : frontier(*command, session);
+  });
 }
 
 constexpr Command kSizeCommand{.name = "size",

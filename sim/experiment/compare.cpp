@@ -74,26 +74,25 @@ std::vector<VariantFile> read_variant_files(const std::vector<std::string>& text
   return files;
 }
 
-/// A variant before it is loaded.
-struct PlannedVariant : Variant {
-  const VariantFile* file = nullptr;  ///< null: the scenario's own file
-};
+using experiment::VariantSource;
 
-/// All combinations of the files with the varied values.
-std::vector<PlannedVariant> planned_variants(const std::vector<Variation>& variations,
-                                             const std::vector<VariantFile>& files) {
-  std::vector<PlannedVariant> planned;
+/// Every combination of the files with the values that are varied.
+std::vector<VariantSource> combinations(const std::vector<Variation>& variations,
+                                        const std::vector<VariantFile>& files) {
+  std::vector<VariantSource> planned;
   const std::vector<Variant> points = grid(variations);
   if (files.empty()) {
-    for (const Variant& point : points) planned.push_back({point, nullptr});
+    for (const Variant& v : points) planned.push_back({v.name, {}, v.edits, v.values});
     return planned;
   }
   for (std::size_t f = 0; f <= files.size(); ++f) {
-    const VariantFile* file = f == 0 ? nullptr : &files[f - 1];
-    const std::string name(file == nullptr ? kBaseName : file->name);
+    const std::string name(f == 0 ? kBaseName : files[f - 1].name);
     for (const Variant& point : points) {
-      PlannedVariant& v = planned.emplace_back(PlannedVariant{point, file});
+      VariantSource& v = planned.emplace_back();
       v.name = variations.empty() ? name : fmt::format("file={} {}", name, point.name);
+      if (f > 0) v.file = files[f - 1].path;
+      v.edits = point.edits;
+      v.values = point.values;
       v.values.insert(v.values.begin(), name);
     }
   }
@@ -101,20 +100,20 @@ std::vector<PlannedVariant> planned_variants(const std::vector<Variation>& varia
 }
 
 /// The variants with the baseline first, which may be named by its values alone.
-std::vector<PlannedVariant> baseline_first(std::vector<PlannedVariant> variants,
-                                           const std::string& baseline) {
+std::vector<VariantSource> baseline_first(std::vector<VariantSource> variants,
+                                          const std::string& baseline) {
   if (baseline.empty()) return variants;
   auto found = std::find_if(variants.begin(), variants.end(),
-                            [&](const PlannedVariant& v) { return v.name == baseline; });
+                            [&](const VariantSource& v) { return v.name == baseline; });
   if (found == variants.end()) {
-    const auto is_called = [&](const PlannedVariant& v) {
+    const auto is_called = [&](const VariantSource& v) {
       return fmt::format("{}", fmt::join(v.values, " ")) == baseline;
     };
     found = std::find_if(variants.begin(), variants.end(), is_called);
   }
   if (found == variants.end()) {
     std::vector<std::string_view> names;
-    for (const PlannedVariant& v : variants) names.push_back(v.name);
+    for (const VariantSource& v : variants) names.push_back(v.name);
     if (names.size() > 10) names.resize(10);
     throw RequestError(fmt::format("{}: there is no variant '{}'; {}",
                                    RequestError::part("baseline"), baseline,
@@ -444,40 +443,57 @@ VariantsResult load_variants(const std::filesystem::path& file,
   return experiment::load_variants_and_files(file, edits, vary, baseline, {});
 }
 
+experiment::VariantSources experiment::variant_sources(const std::vector<std::string>& vary,
+                                                       const std::string& baseline,
+                                                       const std::vector<std::string>& files) {
+  VariantSources result;
+  const std::vector<VariantFile> others = read_variant_files(files);
+  VariationsResult parsed = parse_variations(vary);
+  if (!parsed.errors.empty()) {
+    result.errors = std::move(parsed.errors);
+    return result;
+  }
+  check_size(parsed.variations, others.size());
+  if (!others.empty()) result.keys.emplace_back("file");
+  for (const Variation& v : parsed.variations) {
+    result.keys.insert(result.keys.end(), v.paths.begin(), v.paths.end());
+  }
+  result.variants = baseline_first(combinations(parsed.variations, others), baseline);
+  return result;
+}
+
+void experiment::VariantMistakes::add(const VariantSource& variant,
+                                      std::vector<Diagnostic> errors) {
+  constexpr std::size_t kMost = 20;
+  for (Diagnostic& d : errors) {
+    const bool is_new = seen_.emplace(d.file, d.line, d.column, d.message).second;
+    if (!is_new || all_.size() >= kMost) continue;
+    if (!variant.file.empty() && d.in_request) {
+      d.message += " (in " + variant.file.string() + ")";
+    }
+    all_.push_back(std::move(d));
+  }
+}
+
 VariantsResult experiment::load_variants_and_files(const std::filesystem::path& file,
                                                    const std::vector<std::string>& edits,
                                                    const std::vector<std::string>& vary,
                                                    const std::string& baseline,
                                                    const std::vector<std::string>& files) {
   VariantsResult result;
-  const std::vector<VariantFile> others = read_variant_files(files);
-  const VariationsResult parsed = parse_variations(vary);
-  if (!parsed.errors.empty()) {
-    result.errors = parsed.errors;
+  VariantSources sources = variant_sources(vary, baseline, files);
+  if (!sources.errors.empty()) {
+    result.errors = std::move(sources.errors);
     return result;
   }
-  check_size(parsed.variations, others.size());
-  std::vector<std::string> keys;
-  if (!others.empty()) keys.emplace_back("file");
-  for (const Variation& v : parsed.variations) {
-    keys.insert(keys.end(), v.paths.begin(), v.paths.end());
-  }
-  std::set<std::tuple<std::string, int, int, std::string>> seen;
-  for (const PlannedVariant& v :
-       baseline_first(planned_variants(parsed.variations, others), baseline)) {
-    LoadResult one = v.file == nullptr
-                         ? load_scenario_file(file, edits, v.edits)
-                         : load_scenario_file_with(file, v.file->path, edits, v.edits);
-    for (Diagnostic& d : one.errors) {
-      constexpr std::size_t kMaxErrors = 20;
-      const bool is_new = seen.emplace(d.file, d.line, d.column, d.message).second;
-      if (!is_new || result.errors.size() >= kMaxErrors) continue;
-      if (v.file != nullptr && d.in_request) d.message += " (in " + v.file->path.string() + ")";
-      result.errors.push_back(std::move(d));
-    }
+  VariantMistakes mistakes;
+  for (const VariantSource& v : sources.variants) {
+    LoadResult one = load_scenario_file_with(file, v.file, edits, v.edits);
+    mistakes.add(v, std::move(one.errors));
     if (!one.loaded) continue;
-    result.variants.push_back({v.name, std::move(*one.loaded), keys, v.values});
+    result.variants.push_back({v.name, std::move(*one.loaded), sources.keys, v.values});
   }
+  result.errors = mistakes.all();
   if (result.errors.empty()) check_inputs(result);
   if (!result.errors.empty()) result.variants.clear();
   return result;

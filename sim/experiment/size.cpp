@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/run.hpp>
 #include <retrysim/size.hpp>
+#include <retrysim/uncertain.hpp>
 
 #include "estimate/sizing.hpp"
 #include "execution/executor.hpp"
@@ -21,8 +22,11 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -197,11 +201,33 @@ void check_numbers(const SizeRequest& request) {
 /// The scenario file, from which values and disturbances are loaded.
 class SizeSource {
  public:
-  SizeSource(const ScenarioReader& reader, const SizePlan& plan)
-      : reader_(reader), key_(plan.key), grid_(plan.grid), disturbances_(plan.disturbances) {}
+  SizeSource(const ScenarioReader& reader, const SizePlan& plan,
+             std::vector<std::string> variant_edits)
+      : reader_(reader),
+        key_(plan.key),
+        grid_(plan.grid),
+        variant_edits_(std::move(variant_edits)),
+        disturbances_(plan.disturbances),
+        drawn_(plan.disturbances.size()) {}
 
-  LoadResult load(std::size_t place, std::size_t disturbance) const {
-    std::vector<std::string> edits = disturbances_[disturbance].edits;
+  /// From now on, loads with the disturbance draw these keys.
+  void draw(std::size_t disturbance, const LoadedScenario& loaded) {
+    drawn_[disturbance].seed = loaded.scenario.seed;
+    std::ranges::copy_if(loaded.uncertain, std::back_inserter(drawn_[disturbance].keys),
+                         [](const UncertainKey& key) { return !key.is_set; });
+  }
+  const std::vector<UncertainKey>& drawn(std::size_t disturbance) const {
+    return drawn_[disturbance].keys;
+  }
+
+  LoadResult load(std::size_t place, std::size_t disturbance, std::uint32_t replication) const {
+    std::vector<std::string> edits = variant_edits_;
+    const std::vector<std::string>& disturbing = disturbances_[disturbance].edits;
+    edits.insert(edits.end(), disturbing.begin(), disturbing.end());
+    const Drawn& drawn = drawn_[disturbance];
+    for (const UncertainKey& key : drawn.keys) {
+      edits.push_back(edit_of(key, draw_uncertain(key, drawn.seed, replication)));
+    }
     edits.push_back(key_.edit(grid_[place]));
     LoadResult result = reader_.load(edits);
     for (Diagnostic& d : result.errors) {
@@ -216,22 +242,57 @@ class SizeSource {
   const ScenarioReader& reader_;
   Trigger key_;
   std::vector<double> grid_;
+  std::vector<std::string> variant_edits_;
   std::vector<Variant> disturbances_;
+  struct Drawn {
+    std::uint64_t seed = 0;
+    std::vector<UncertainKey> keys;
+  };
+  std::vector<Drawn> drawn_;  // [disturbance]
 };
+
+/// Keys that are drawn with some disturbance; throws if there are none.
+std::vector<UncertainKey> keys_drawn(const SizeSource& source, const SizePlan& plan) {
+  std::vector<UncertainKey> keys;
+  for (std::size_t d = 0; d < plan.disturbances.size(); ++d) {
+    for (const UncertainKey& key : source.drawn(d)) {
+      if (std::ranges::find(keys, key.path, &UncertainKey::path) == keys.end()) keys.push_back(key);
+    }
+  }
+  if (!keys.empty()) return keys;
+  throw RequestError(RequestError::part("uncertain") + ": nothing is uncertain in " +
+                     plan.base.scenario.name +
+                     (plan.base.uncertain.empty()
+                          ? "; write the intervals of what you do not know for sure: "
+                            "[uncertain.\"service.NAME.servers\"] with low and high"
+                          : " but the key whose size is searched for, or what is set to a value"));
+}
+
+/// Of the first draws with both ends of the range.
+std::vector<Diagnostic> mistakes_of_draws(const SizeSource& source, const SizePlan& plan) {
+  for (std::size_t d = 0; d < plan.disturbances.size(); ++d) {
+    for (const std::size_t place : {std::size_t{0}, plan.grid.size() - 1}) {
+      for (std::uint32_t r = 0; r < plan.search.first_stage; ++r) {
+        stop_point();
+        LoadResult loaded = source.load(place, d, r);
+        if (loaded.loaded) continue;
+        for (Diagnostic& mistake : loaded.errors) {
+          mistake.message += fmt::format(" (in draw {} of what is uncertain)", r);
+        }
+        return std::move(loaded.errors);
+      }
+    }
+  }
+  return {};
+}
 
 }  // namespace
 
 SizePlanResult plan_size(const SizeRequest& request) {
   check_numbers(request);
   SizePlanResult result;
-  std::string error;
-  const auto text = scenario::read_whole_file(request.scenario, scenario::kMaxScenarioBytes, error);
-  if (!text) {
-    Diagnostic& d = result.errors.emplace_back();
-    d.file = request.scenario.string();
-    d.message = error;
-    return result;
-  }
+  const auto text = scenario::read_scenario_text(request.scenario, result.errors);
+  if (!text) return result;
   VariationsResult parsed = parse_variations(request.disturbances);
   if (!parsed.errors.empty()) {
     for (Diagnostic& d : parsed.errors) d.file = "disturbance";
@@ -240,7 +301,7 @@ SizePlanResult plan_size(const SizeRequest& request) {
   }
   const auto reader = std::make_shared<const ScenarioReader>(
       *text, request.scenario.string(), request.scenario.parent_path(), request.edits);
-  LoadResult base = reader->load();
+  LoadResult base = reader->load(request.variant_edits);
   if (!base.loaded) {
     result.errors = std::move(base.errors);
     return result;
@@ -275,17 +336,18 @@ SizePlanResult plan_size(const SizeRequest& request) {
                                    std::max(least, plan.search.first_stage)));
   }
 
-  const auto source = std::make_shared<const SizeSource>(*reader, plan);
+  const auto source = std::make_shared<SizeSource>(*reader, plan, request.variant_edits);
   std::string hash;
   std::set<std::filesystem::path> inputs;
   for (std::size_t d = 0; d < plan.disturbances.size() && result.errors.empty(); ++d) {
     for (const std::size_t place : {std::size_t{0}, plan.grid.size() - 1}) {
       stop_point();
-      LoadResult loaded = source->load(place, d);
+      LoadResult loaded = source->load(place, d, 0);
       if (!loaded.loaded) {
         result.errors = std::move(loaded.errors);
         break;
       }
+      if (request.uncertain && place == 0) source->draw(d, *loaded.loaded);
       plan.is_disturbed |= stats::least_duration_to_judge_s(loaded.loaded->scenario).has_value();
       hash = fmt::format("{:016x}", execution::id_of({{hash, to_toml(*loaded.loaded, false)}}));
       inputs.insert(loaded.loaded->input_files.begin(), loaded.loaded->input_files.end());
@@ -293,6 +355,11 @@ SizePlanResult plan_size(const SizeRequest& request) {
   }
   if (!result.errors.empty()) return result;
   plan.inputs = {inputs.begin(), inputs.end()};
+  if (request.uncertain) {
+    plan.uncertain = keys_drawn(*source, plan);
+    result.errors = mistakes_of_draws(*source, plan);
+    if (!result.errors.empty()) return result;
+  }
   std::string limits;
   for (const SizeLimit& l : plan.limits) {
     limits += fmt::format("{} {} {} {}\n", l.metric->name, l.client, l.at_least.value_or(-1),
@@ -302,12 +369,14 @@ SizePlanResult plan_size(const SizeRequest& request) {
       {"the version of retrysim", RETRYSIM_VERSION},
       {"WHAT", fmt::format("{}={}:{}", plan.key.path, plan.key.first, plan.key.last)},
       {"--slo", limits},
+      {"--uncertain", request.uncertain ? "yes" : "no"},
       {"--share, --confidence", fmt::format("{} {}", request.share, request.confidence)},
       {"the scenarios", hash},
       {"the CSV inputs", execution::describe_files(plan.inputs)},
   });
-  plan.scenario = [reader, source](std::size_t place, std::size_t disturbance) {
-    LoadResult loaded = source->load(place, disturbance);
+  plan.scenario = [reader, source](std::size_t place, std::size_t disturbance,
+                                   std::uint32_t replication) {
+    LoadResult loaded = source->load(place, disturbance, replication);
     if (!loaded.loaded) throw RequestError(loaded.errors.front());
     return std::make_shared<const Scenario>(std::move(loaded.loaded->scenario));
   };
@@ -325,7 +394,8 @@ using execution::UnitResult;
 struct JudgedRun {
   std::optional<double> success, success_before, recovered;
   bool keeps_limits = true;
-  std::size_t breaks = 0;  ///< the first limit that the run breaks
+  std::size_t breaks = 0;  ///< the first limit that it does not keep
+  std::vector<std::optional<double>> figures;
 };
 
 /// The runs of all values, simulated on demand.
@@ -364,6 +434,23 @@ class SizeRuns {
       }
     }
     return all;
+  }
+
+  /// Means of `size_figures` over runs of a value.
+  std::vector<std::optional<double>> figures(std::size_t place, std::size_t runs) const {
+    std::vector<std::optional<double>> means;
+    for (std::size_t f = 0; f < size_figures().size(); ++f) {
+      double sum = 0;
+      std::size_t count = 0;
+      for (std::size_t r = 0; r < runs; ++r) {
+        for (std::size_t d = 0; d < plan_.disturbances.size(); ++d) {
+          const std::optional<double>& value = run(place, r, d).figures[f];
+          if (value) sum += *value, ++count;
+        }
+      }
+      means.push_back(count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt);
+    }
+    return means;
   }
 
   std::size_t replications() const { return replications_; }
@@ -415,16 +502,22 @@ class SizeRuns {
     if (have >= replications) return;
     if (probing_) probing_(plan_.grid[place], have);
     std::vector<std::shared_ptr<const Scenario>> scenarios;
-    for (std::size_t d = 0; d < kinds; ++d) scenarios.push_back(plan_.scenario(place, d));
+    for (std::size_t d = 0; d < kinds; ++d) scenarios.push_back(plan_.scenario(place, d, 0));
     execution::Units units;
     units.keep = execution::Keep::kRow;
     units.count = (replications - have) * kinds;
     // Units are ordered by disturbance: units of one scenario are best in a row.
     const std::size_t more = replications - have;
-    units.unit = [&](std::size_t i) {
-      return execution::Unit{i / more, static_cast<std::uint32_t>(have + i % more)};
+    const bool draws = !plan_.uncertain.empty();
+    const auto replication = [&](std::size_t i) {
+      return static_cast<std::uint32_t>(have + i % more);
     };
-    units.scenario = [&](std::size_t d) { return scenarios[d]; };
+    units.unit = [&](std::size_t i) {
+      return execution::Unit{draws ? i : i / more, replication(i)};
+    };
+    units.scenario = [&](std::size_t number) {
+      return draws ? plan_.scenario(place, number / more, replication(number)) : scenarios[number];
+    };
     const std::vector<UnitResult> rows = execution::get_rows(units, run_);
     check_events(rows, run_);
     replications_ += rows.size();
@@ -443,6 +536,9 @@ class SizeRuns {
     run.success = values.at(0, all, index_of(*find_metric("success_rate")));
     run.recovered = values.at(0, all, index_of(*find_metric("recovered")));
     run.success_before = experiment::success_before(phases, 0);
+    for (const MetricInfo* metric : size_figures()) {
+      run.figures.push_back(values.at(0, all, index_of(*metric)));
+    }
     for (std::size_t i = 0; i < plan_.limits.size() && run.keeps_limits; ++i) {
       const SizeLimit& limit = plan_.limits[i];
       std::size_t client = all;
@@ -468,6 +564,13 @@ class SizeRuns {
 
 }  // namespace
 
+std::span<const MetricInfo* const> size_figures() {
+  static const std::array kFigures = {find_metric("success_rate"), find_metric("amplification"),
+                                      find_metric("peak_attempt_rate"),
+                                      find_metric("latency_ok_p99")};
+  return kFigures;
+}
+
 SizeStudy find_size(const SizePlan& plan, const ReplicationOptions& run,
                     const SizeProgress& probing) {
   return execution::in_time(run, [&](const ReplicationOptions& in_time) {
@@ -479,9 +582,81 @@ SizeStudy find_size(const SizePlan& plan, const ReplicationOptions& run,
                                       });
     for (const SizeProbe& p : study.answer.probes) {
       study.reasons.push_back(runs.reasons(p.place, p.runs));
+      study.figures.push_back(runs.figures(p.place, p.runs));
     }
     study.replications = runs.replications();
     return study;
+  });
+}
+
+// --- At several values of other keys -------------------------------------------------------------
+
+SizeFrontierPlanResult plan_size_frontier(const SizeRequest& request,
+                                          const std::vector<std::string>& varying) {
+  constexpr std::size_t kMost = 1'000;
+  SizeFrontierPlanResult result;
+  VariationsResult parsed = parse_variations(varying);
+  if (!parsed.errors.empty()) {
+    result.errors = std::move(parsed.errors);
+    return result;
+  }
+  const VariationsResult disturbing = parse_variations(request.disturbances);
+  LoadResult base = load_scenario_file(request.scenario, request.edits, request.variant_edits);
+  if (!base.loaded) {
+    result.errors = std::move(base.errors);
+    return result;
+  }
+  const std::vector<Variant> points = grid(parsed.variations);
+  if (points.size() > kMost) {
+    throw RequestError(fmt::format("{}: {} combinations; expected at most {}",
+                                   RequestError::part("vary"), points.size(), kMost));
+  }
+  const std::string searched = request.what.substr(0, request.what.find('='));
+  SizeFrontierPlan plan;
+  plan.base = *std::move(base.loaded);
+  plan.varying = varying;
+  for (const Variation& v : parsed.variations) {
+    for (const std::string& path : v.paths) {
+      const auto refuse = [&](const char* why) {
+        throw RequestError(fmt::format("{}: {} {}", RequestError::part("vary"), path, why));
+      };
+      if (scenario::may_be_same(path, searched)) refuse("is the key whose size is searched for");
+      for (const Variation& d : disturbing.variations) {
+        const auto is_it = [&](const std::string& p) { return scenario::may_be_same(path, p); };
+        if (std::ranges::any_of(d.paths, is_it)) {
+          refuse(("is a key of " + RequestError::part("disturbance")).c_str());
+        }
+      }
+      plan.keys.push_back(path);
+    }
+  }
+  for (const Variant& point : points) {
+    SizeRequest at = request;
+    at.variant_edits.insert(at.variant_edits.end(), point.edits.begin(), point.edits.end());
+    SizePlanResult one = plan_size(at);
+    if (!one.plan) {
+      for (Diagnostic& d : one.errors) d.message += fmt::format(" (with {})", point.name);
+      result.errors = std::move(one.errors);
+      return result;
+    }
+    plan.points.push_back({point.name, point.values, *std::move(one.plan)});
+  }
+  result.plan = std::move(plan);
+  return result;
+}
+
+std::vector<SizeStudy> find_sizes(const SizeFrontierPlan& plan, const ReplicationOptions& run,
+                                  const SizeFrontierProgress& probing) {
+  return execution::in_time(run, [&](const ReplicationOptions& in_time) {
+    std::vector<SizeStudy> studies;
+    for (const SizePoint& point : plan.points) {
+      SizeProgress at_point;
+      if (probing) {
+        at_point = [&](double value, std::size_t runs) { probing(point, value, runs); };
+      }
+      studies.push_back(find_size(point.plan, in_time, at_point));
+    }
+    return studies;
   });
 }
 

@@ -5,14 +5,19 @@
 #include <retrysim/uncertain.hpp>
 
 #include "estimate/intervals.hpp"
+#include "estimate/paired.hpp"
+#include "execution/executor.hpp"
 #include "execution/run_bytes.hpp"
 #include "execution/units.hpp"
 #include "experiment/success_before.hpp"
+#include "experiment/variants.hpp"
 #include "kernel/functions.hpp"
 #include "kernel/quantiles.hpp"
 #include "kernel/stop.hpp"
+#include "measure/analyse/recovery.hpp"
 #include "scenario/text/document.hpp"
 #include "scenario/text/scenario_reader.hpp"
+#include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
@@ -21,6 +26,7 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 
 namespace retrysim {
@@ -77,34 +83,56 @@ std::string edit_of(const UncertainKey& key, double value) {
 
 namespace {
 
-/// The scenario file, from which draws are loaded.
+/// What draws are loaded from.
 class UncertainSource {
  public:
-  UncertainSource(const UncertainRequest& request, std::string_view text)
-      : reader_(text, request.scenario.string(), request.scenario.parent_path(), request.edits),
-        variant_edits_(request.variant_edits) {}
+  UncertainSource(scenario::FileReader from, std::vector<std::string> variant_edits)
+      : from_(std::move(from)), variant_edits_(std::move(variant_edits)) {}
 
-  LoadResult base() const { return reader_.load(variant_edits_); }
+  LoadResult base() const {
+    LoadResult result = from_.reader->load(variant_edits_);
+    if (result.loaded) result.loaded->file = from_.file;
+    return result;
+  }
   LoadResult load(const UncertainPlan& plan, std::size_t draw) const {
     std::vector<std::string> edits = variant_edits_;
     for (std::size_t k = 0; k < plan.keys.size(); ++k) {
       edits.push_back(edit_of(plan.keys[k], plan.draws[draw][k]));
     }
-    return reader_.load(edits);
+    return from_.reader->load(edits);
   }
 
  private:
-  scenario::ScenarioReader reader_;
+  scenario::FileReader from_;
   std::vector<std::string> variant_edits_;
 };
+
+/// As many draws as the user asks for.
+int draws_asked(const LoadedScenario& loaded) {
+  const auto key = std::ranges::find(loaded.keys, "replications", &ResolvedKey::path);
+  const bool asked = key != loaded.keys.end() && key->origin == Origin::kSet;
+  return asked ? loaded.scenario.replications : kUncertainDraws;
+}
+
+[[noreturn]] void refuse_certain(const LoadedScenario& base) {
+  throw RequestError(
+      base.uncertain.empty()
+          ? fmt::format("nothing is uncertain in {}; write the intervals of what you do not know "
+                        "for sure: [uncertain.\"service.NAME.servers\"] with low and high",
+                        base.scenario.name)
+          : fmt::format("nothing is uncertain in {}: each uncertain key is set to a value",
+                        base.scenario.name));
+}
 
 }  // namespace
 
 UncertainPlanResult plan_uncertain(const UncertainRequest& request) {
   UncertainPlanResult result;
-  const auto text = scenario::read_scenario_text(request.scenario, result.errors);
-  if (!text) return result;
-  const auto source = std::make_shared<const UncertainSource>(request, *text);
+  scenario::FileReader from =
+      scenario::reader_of(request.scenario, request.variant_file, request.edits, result.errors);
+  if (from.reader == nullptr) return result;
+  const auto source =
+      std::make_shared<const UncertainSource>(std::move(from), request.variant_edits);
   LoadResult loaded = source->base();
   if (!loaded.loaded) {
     result.errors = std::move(loaded.errors);
@@ -112,30 +140,23 @@ UncertainPlanResult plan_uncertain(const UncertainRequest& request) {
   }
   auto plan = std::make_shared<UncertainPlan>();
   plan->base = *std::move(loaded.loaded);
-  plan->base.file = request.scenario;
   const Scenario& scenario = plan->base.scenario;
   std::ranges::copy_if(plan->base.uncertain, std::back_inserter(plan->keys),
                        [](const UncertainKey& key) { return !key.is_set; });
-  if (plan->keys.empty()) {
-    throw RequestError(
-        plan->base.uncertain.empty()
-            ? fmt::format("nothing is uncertain in {}; write the intervals of what you do not know "
-                          "for sure: [uncertain.\"service.NAME.servers\"] with low and high",
-                          scenario.name)
-            : fmt::format("nothing is uncertain in {}: each uncertain key is set to a value",
-                          scenario.name));
-  }
+  if (plan->keys.empty() && !request.may_be_certain) refuse_certain(plan->base);
   if (scenario.warmup_is_auto) {
     throw RequestError(
         fmt::format("{} has warmup = \"auto\", but each draw would need another one; give a time",
                     scenario.name));
   }
-  for (int i = 0; i < request.draws; ++i) {
+  const int draws = request.draws > 0 ? request.draws : draws_asked(plan->base);
+  for (int i = 0; i < draws; ++i) {
     stop_point();
     std::vector<double>& values = plan->draws.emplace_back();
     for (const UncertainKey& key : plan->keys) {
       values.push_back(draw_uncertain(key, scenario.seed, static_cast<std::uint32_t>(i)));
     }
+    if (plan->keys.empty()) continue;
     LoadResult drawn = source->load(*plan, static_cast<std::size_t>(i));
     if (drawn.loaded) continue;
     result.errors = std::move(drawn.errors);
@@ -149,6 +170,61 @@ UncertainPlanResult plan_uncertain(const UncertainRequest& request) {
   result.plan->scenario = [source, kept](std::size_t draw) {
     return std::make_shared<const Scenario>(source->load(*kept, draw).value().scenario);
   };
+  return result;
+}
+
+UncertainVariantsResult plan_uncertain_variants(const UncertainVariantsRequest& request) {
+  UncertainVariantsResult result;
+  experiment::VariantSources sources =
+      experiment::variant_sources(request.vary, request.baseline, request.files);
+  if (!sources.errors.empty()) {
+    result.errors = std::move(sources.errors);
+    return result;
+  }
+  experiment::VariantMistakes mistakes;
+  for (const experiment::VariantSource& v : sources.variants) {
+    UncertainPlanResult one = plan_uncertain({.scenario = request.scenario,
+                                              .edits = request.edits,
+                                              .variant_edits = v.edits,
+                                              .draws = request.draws,
+                                              .variant_file = v.file,
+                                              .may_be_certain = true});
+    mistakes.add(v, std::move(one.errors));
+    if (one.plan) result.variants.push_back({v.name, *std::move(one.plan)});
+  }
+  result.errors = mistakes.all();
+  if (!result.errors.empty()) {
+    result.variants.clear();
+    return result;
+  }
+  const auto plan = [](const UncertainVariant& v) -> const UncertainPlan& { return v.plan; };
+  const UncertainPlan& first = result.variants.front().plan;
+  if (std::ranges::all_of(result.variants, [&](auto& v) { return plan(v).keys.empty(); })) {
+    refuse_certain(first.base);
+  }
+  const auto is_disturbed = [](const Scenario& s) {
+    return stats::least_duration_to_judge_s(s).has_value();
+  };
+  for (const UncertainVariant& v : result.variants) {
+    const Scenario& own = v.plan.base.scenario;
+    const Scenario& baseline = first.base.scenario;
+    const auto refuse = [&](std::string_view what) {
+      throw RequestError(fmt::format("variant {}: {}; the variants have to meet the same draws",
+                                     scenario::in_quotes(v.name), what));
+    };
+    if (own.seed != baseline.seed) refuse("its seed is another one than the baseline's");
+    if (own.duration != baseline.duration) {
+      refuse("its duration is another one than the baseline's");
+    }
+    if (v.plan.draws.size() != first.draws.size()) {
+      refuse("it has another number of draws than the baseline");
+    }
+    if (is_disturbed(own) != is_disturbed(baseline)) {
+      refuse(is_disturbed(own)
+                 ? "it has a fault or surge to recover from, and the baseline has none"
+                 : "it has no fault or surge to recover from, and the baseline has one");
+    }
+  }
   return result;
 }
 
@@ -303,28 +379,63 @@ std::optional<double> median_of_runs(const MetricValues& values, std::size_t met
   return all[all.size() / 2];
 }
 
-/// Judges runs by what is usual with the scenario's own values.
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+/// The runs of a scenario: with its own values, and of its draws.
+struct DrawnRuns {
+  MetricValues drawn, own;
+  PhaseValues drawn_phases, own_phases;
+};
+
+/// Judges runs by what is usual: the best medians of scenarios with their own values.
 class UncertainJudge {
  public:
-  UncertainJudge(const Scenario& scenario, const MetricValues& own, const PhaseValues& own_phases,
-                 const MetricValues& drawn)
+  /// With the runs of each of them; at least one.
+  UncertainJudge(const Scenario& scenario, std::span<const DrawnRuns> all)
       : share_(scenario.recovery.share) {
-    const auto recovers = [&](const MetricValues& values) {
-      return median_of_runs(values, recovered_).has_value();
+    const auto raise = [](std::optional<double>& level, std::optional<double> to) {
+      if (to && (!level || *to > *level)) level = to;
     };
-    question_ = recovers(own) || recovers(drawn) ? UncertainQuestion::kRecovers
-                                                 : UncertainQuestion::kKeepsUp;
-    usual_ = median_of_runs(own, success_);
-    std::vector<double> before;
-    for (std::size_t r = 0; r < own.runs(); ++r) {
-      if (const auto s = experiment::success_before(own_phases, r)) before.push_back(*s);
+    bool recovers = false;
+    for (const DrawnRuns& runs : all) {
+      recovers = recovers || median_of_runs(runs.own, recovered_) ||
+                 median_of_runs(runs.drawn, recovered_);
+      raise(usual_, median_of_runs(runs.own, success_));
+      std::vector<double> before;
+      for (std::size_t r = 0; r < runs.own.runs(); ++r) {
+        if (const auto s = experiment::success_before(runs.own_phases, r)) before.push_back(*s);
+      }
+      if (!before.empty()) raise(usual_before_, median(std::move(before)));
     }
-    std::ranges::sort(before);
-    if (!before.empty()) usual_before_ = before[before.size() / 2];
+    question_ = recovers ? UncertainQuestion::kRecovers : UncertainQuestion::kKeepsUp;
   }
 
   UncertainQuestion question() const { return question_; }
 
+  /// Judges the draws and the runs with the own values.
+  UncertainStudy study(UncertainPlan plan, DrawnRuns runs) const {
+    std::vector<std::optional<bool>> good;
+    std::size_t ill = 0;
+    for (std::size_t i = 0; i < runs.drawn.runs(); ++i) {
+      good.push_back(is_good(runs.drawn, runs.drawn_phases, i));
+      ill += is_ill_before(runs.drawn_phases, i) ? 1 : 0;
+    }
+    UncertainAnswer answer = answer_uncertain(question_, plan.draws, std::move(good));
+    answer.ill_before = ill;
+    UncertainStudy study{
+        std::move(plan), std::move(runs.drawn), std::move(runs.own), std::move(answer), 0, 0};
+    for (std::size_t i = 0; i < study.own.runs(); ++i) {
+      const auto its = is_good(study.own, runs.own_phases, i);
+      study.own_judged += its ? 1 : 0;
+      study.own_hits += its && *its ? 1 : 0;
+    }
+    return study;
+  }
+
+ private:
   bool is_ill_before(const PhaseValues& phases, std::size_t run) const {
     if (question_ != UncertainQuestion::kRecovers || !usual_before_) return false;
     const auto before = experiment::success_before(phases, run);
@@ -345,54 +456,146 @@ class UncertainJudge {
     return *success >= share_ * *usual_;
   }
 
- private:
   double share_;
   std::size_t recovered_ = index_of(*find_metric("recovered"));
   std::size_t success_ = index_of(*find_metric("success_rate"));
-  UncertainQuestion question_;
+  UncertainQuestion question_ = UncertainQuestion::kRecovers;
   std::optional<double> usual_, usual_before_;
 };
+
+/// Simulates the draws of each plan, and replications with its own values: as many as the scenario
+/// says, but no more than draws.
+std::vector<DrawnRuns> simulate_draws(std::span<const UncertainPlan* const> plans,
+                                      const ReplicationOptions& run) {
+  using namespace execution;
+  // Scenarios are numbered plan by plan: its draws, and itself.
+  struct Place {
+    std::size_t first_unit, first_scenario, draws, own;
+  };
+  std::vector<Place> places;
+  std::size_t units = 0, scenarios = 0;
+  for (const UncertainPlan* plan : plans) {
+    const std::size_t draws = plan->draws.size();
+    const auto replications = static_cast<std::size_t>(plan->base.scenario.replications);
+    const Place& place =
+        places.emplace_back(Place{units, scenarios, draws, std::min(draws, replications)});
+    units += place.draws + place.own;
+    scenarios += place.draws + 1;
+  }
+  const auto last_from = [&](std::size_t Place::*first, std::size_t number) {
+    const auto after = std::ranges::upper_bound(places, number, {}, first);
+    return static_cast<std::size_t>(after - places.begin()) - 1;
+  };
+  Units wanted;
+  wanted.keep = Keep::kRow;
+  wanted.count = units;
+  wanted.unit = [&](std::size_t i) {
+    const Place& p = places[last_from(&Place::first_unit, i)];
+    const std::size_t at = i - p.first_unit;
+    return at < p.draws
+               ? Unit{p.first_scenario + at, static_cast<std::uint32_t>(at)}
+               : Unit{p.first_scenario + p.draws, static_cast<std::uint32_t>(at - p.draws)};
+  };
+  wanted.scenario = [&](std::size_t number) {
+    const std::size_t i = last_from(&Place::first_scenario, number);
+    const UncertainPlan& plan = *plans[i];
+    const std::size_t draw = number - places[i].first_scenario;
+    const bool is_drawn = draw < places[i].draws && !plan.keys.empty();
+    return is_drawn ? plan.scenario(draw) : borrowed(plan.base.scenario);
+  };
+  const std::vector<UnitResult> rows = get_rows(wanted, run);
+  check_events(rows, run);
+  std::vector<DrawnRuns> all;
+  for (const Place& p : places) {
+    const std::span of_draws = std::span(rows).subspan(p.first_unit, p.draws);
+    const std::span of_own = std::span(rows).subspan(p.first_unit + p.draws, p.own);
+    all.push_back(
+        {combine(of_draws), combine(of_own), combine_phases(of_draws), combine_phases(of_own)});
+  }
+  return all;
+}
 
 }  // namespace
 
 UncertainStudy study_uncertain(UncertainPlan plan, const ReplicationOptions& run) {
-  using namespace execution;
-  const Scenario& scenario = plan.base.scenario;
-  const std::size_t draws = plan.draws.size();
-  const std::size_t own = std::min(draws, static_cast<std::size_t>(scenario.replications));
-  Units units;
-  units.keep = Keep::kRow;
-  units.count = draws + own;
-  units.unit = [&](std::size_t i) {
-    return i < draws ? Unit{i, static_cast<std::uint32_t>(i)}
-                     : Unit{draws, static_cast<std::uint32_t>(i - draws)};
-  };
-  units.scenario = [&](std::size_t number) {
-    return number < draws ? plan.scenario(number) : borrowed(scenario);
-  };
-  const std::vector<UnitResult> rows = get_rows(units, run);
-  check_events(rows, run);
+  const UncertainPlan* const plans[] = {&plan};
+  std::vector<DrawnRuns> runs = simulate_draws(plans, run);
+  const UncertainJudge judge(plan.base.scenario, runs);
+  return judge.study(std::move(plan), std::move(runs.front()));
+}
 
-  const std::span of_draws = std::span(rows).first(draws), of_own = std::span(rows).subspan(draws);
-  MetricValues drawn = combine(of_draws), own_values = combine(of_own);
-  const PhaseValues drawn_phases = combine_phases(of_draws), own_phases = combine_phases(of_own);
-  const UncertainJudge judge(scenario, own_values, own_phases, drawn);
-  std::vector<std::optional<bool>> good;
-  std::size_t ill = 0;
-  for (std::size_t i = 0; i < draws; ++i) {
-    good.push_back(judge.is_good(drawn, drawn_phases, i));
-    ill += judge.is_ill_before(drawn_phases, i) ? 1 : 0;
+// --- Variants ------------------------------------------------------------------------------------
+
+namespace {
+
+stats::Series good_series(const UncertainAnswer& answer) {
+  stats::Series series;
+  for (const std::optional<bool>& good : answer.good) {
+    series.push_back(good ? std::optional<double>(*good ? 1 : 0) : std::nullopt);
   }
-  UncertainAnswer answer = answer_uncertain(judge.question(), plan.draws, std::move(good));
-  answer.ill_before = ill;
-  UncertainStudy study{
-      std::move(plan), std::move(drawn), std::move(own_values), std::move(answer), 0, 0};
-  for (std::size_t i = 0; i < own; ++i) {
-    const auto its = judge.is_good(study.own, own_phases, i);
-    study.own_judged += its ? 1 : 0;
-    study.own_hits += its && *its ? 1 : 0;
+  return series;
+}
+
+stats::Series drawn_series(const UncertainStudy& study, const MetricInfo& metric) {
+  stats::Series series;
+  for (std::size_t i = 0; i < study.drawn.runs(); ++i) {
+    series.push_back(study.drawn.at(i, study.drawn.clients() - 1, index_of(metric)));
   }
-  return study;
+  return series;
+}
+
+/// In how many draws the first is good and the second is known not to be.
+std::size_t only_first(const UncertainAnswer& first, const UncertainAnswer& second) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < first.good.size(); ++i) {
+    count += first.good[i].value_or(false) && !second.good[i].value_or(true) ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+UncertainComparison compare_uncertain(std::vector<UncertainVariant> variants,
+                                      const CompareOptions& options) {
+  if (variants.empty()) throw RequestError("there is no variant to compare");
+  std::vector<const UncertainPlan*> plans;
+  for (const UncertainVariant& v : variants) plans.push_back(&v.plan);
+  std::vector<DrawnRuns> runs = execution::in_time(
+      options.run, [&](const ReplicationOptions& run) { return simulate_draws(plans, run); });
+  const UncertainJudge judge(plans.front()->base.scenario, runs);
+  UncertainComparison result;
+  result.question = judge.question();
+  result.metrics = options.metrics.empty() ? headline_metrics() : options.metrics;
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    result.names.push_back(std::move(variants[v].name));
+    result.studies.push_back(judge.study(std::move(variants[v].plan), std::move(runs[v])));
+  }
+  const UncertainAnswer& baseline = result.studies.front().answer;
+  std::vector<stats::Series> goods;
+  for (const UncertainStudy& study : result.studies) goods.push_back(good_series(study.answer));
+  result.goods = stats::paired_differences(std::span(goods).subspan(1), goods.front(),
+                                           stats::PairedTest::kMcNemar);
+  for (std::size_t v = 1; v < result.studies.size(); ++v) {
+    const UncertainAnswer& answer = result.studies[v].answer;
+    result.only_it.push_back(only_first(answer, baseline));
+    result.only_baseline.push_back(only_first(baseline, answer));
+  }
+  std::vector<std::vector<ComparisonRow>> by_variant(result.studies.size());
+  for (const MetricInfo* metric : result.metrics) {
+    std::vector<stats::Series> series;
+    for (const UncertainStudy& study : result.studies) {
+      series.push_back(drawn_series(study, *metric));
+    }
+    const auto differences =
+        stats::metric_differences(*metric, std::span(series).subspan(1), series.front());
+    for (std::size_t v = 0; v < differences.size(); ++v) {
+      const PairedDifference& d = differences[v];
+      if (d.pairs + d.only_variant + d.only_baseline == 0) continue;
+      by_variant[v + 1].push_back({v + 1, "all", metric, d});
+    }
+  }
+  for (auto& rows : by_variant) std::ranges::move(rows, std::back_inserter(result.rows));
+  return result;
 }
 
 }  // namespace retrysim

@@ -235,6 +235,42 @@ Answer answer_compare(const VariantsAsked& asked, const std::vector<std::string>
                  part_of(state, state->comparison.baseline().loaded)});
 }
 
+Answer answer_compare_uncertain(const VariantsAsked& asked, int draws,
+                                const std::vector<std::string>& metrics,
+                                const ReplicationOptions& options) {
+  struct Found {
+    UncertainComparison comparison;
+    VariantsAsked asked;
+  };
+  CompareOptions compared{.metrics = {}, .twin = false, .run = options};
+  for (const std::string& name : metrics) compared.metrics.push_back(metric_of(name));
+  std::vector<UncertainVariant> variants = plan_uncertain_variants({.scenario = asked.source.file,
+                                                                    .edits = asked.source.edits,
+                                                                    .vary = asked.vary,
+                                                                    .baseline = asked.baseline,
+                                                                    .files = asked.files,
+                                                                    .draws = draws})
+                                               .value();
+  const auto state =
+      std::make_shared<const Found>(Found{compare_uncertain(std::move(variants), compared), asked});
+  std::map<std::string, std::string> facts = {{"baseline", state->comparison.names.front()}};
+  return Answer({state,
+                 [s = state.get()] { return retrysim::tables(s->comparison); },
+                 [s = state.get()] { return report::uncertain_comparison_document(s->comparison); },
+                 [s = state.get()] {
+                   std::vector<const LoadedScenario*> loaded;
+                   for (const UncertainStudy& study : s->comparison.studies) {
+                     loaded.push_back(&study.plan.base);
+                   }
+                   std::vector<std::string> asked_for = options_of(s->asked);
+                   asked_for.emplace_back("--uncertain");
+                   return report::identity_of(loaded, "compare", asked_for);
+                 },
+                 {},
+                 std::move(facts),
+                 part_of(state, state->comparison.studies.front().plan.base)});
+}
+
 Answer answer_choose(const VariantsAsked& asked, const AimAsked& aim,
                      const ReplicationOptions& options) {
   struct Found {
@@ -389,7 +425,56 @@ Answer answer_tip(const Source& source, const std::string& trigger,
                  part_of(state, state->plan.base)});
 }
 
-Answer answer_size(const SizeRequest& request, const ReplicationOptions& options) {
+namespace {
+
+std::vector<std::string> options_of(const SizeRequest& request, const SizePlan& plan,
+                                    const std::vector<std::string>& vary) {
+  std::vector<std::string> options = {
+      fmt::format("{}={}:{}", plan.key.path, plan.grid.front(), plan.grid.back())};
+  append(options, options_of("disturbance", request.disturbances));
+  append(options, options_of("vary", vary));
+  if (request.uncertain) options.emplace_back("--uncertain");
+  return options;
+}
+
+report::ResultIdentity identity_of_size(const LoadedScenario& base,
+                                        std::vector<std::filesystem::path> reads,
+                                        const std::filesystem::path& file,
+                                        const std::vector<std::string>& options) {
+  reads.push_back(file);
+  return report::identity_of(base, reads, "size", options);
+}
+
+Answer answer_sizes(const SizeRequest& request, const std::vector<std::string>& vary,
+                    const ReplicationOptions& options) {
+  struct Found {
+    SizeFrontierPlan plan;
+    std::vector<SizeStudy> studies;
+    std::filesystem::path file;
+    std::vector<std::string> requests;
+  };
+  const auto state = std::make_shared<Found>();
+  state->plan = plan_size_frontier(request, vary).value();
+  state->file = request.scenario;
+  state->requests = options_of(request, state->plan.points.front().plan, vary);
+  state->studies = find_sizes(state->plan, options);
+  return Answer({state,
+                 [s = state.get()] { return retrysim::tables(s->plan, s->studies); },
+                 [s = state.get()] { return report::frontier_document(s->plan, s->studies); },
+                 [s = state.get()] {
+                   return identity_of_size(s->plan.base, s->plan.points.front().plan.inputs,
+                                           s->file, s->requests);
+                 },
+                 {},
+                 {},
+                 part_of(state, state->plan.base)});
+}
+
+}  // namespace
+
+Answer answer_size(const SizeRequest& request, const std::vector<std::string>& vary,
+                   const ReplicationOptions& options) {
+  if (!vary.empty()) return answer_sizes(request, vary, options);
   struct Found {
     SizePlan plan;
     SizeStudy study;
@@ -399,9 +484,7 @@ Answer answer_size(const SizeRequest& request, const ReplicationOptions& options
   const auto state = std::make_shared<Found>();
   state->plan = plan_size(request).value();
   state->file = request.scenario;
-  state->requests = {fmt::format("{}={}:{}", state->plan.key.path, state->plan.grid.front(),
-                                 state->plan.grid.back())};
-  append(state->requests, options_of("disturbance", request.disturbances));
+  state->requests = options_of(request, state->plan, {});
   state->study = find_size(state->plan, options);
   const SizeAnswer& answer = state->study.answer;
   std::map<std::string, std::string> facts = {{"outcome", std::string(name(answer.outcome))}};
@@ -415,9 +498,7 @@ Answer answer_size(const SizeRequest& request, const ReplicationOptions& options
                  [s = state.get()] { return retrysim::tables(s->plan, s->study); },
                  [s = state.get()] { return report::size_document(s->plan, s->study); },
                  [s = state.get()] {
-                   std::vector<std::filesystem::path> reads = s->plan.inputs;
-                   reads.push_back(s->file);
-                   return report::identity_of(s->plan.base, reads, "size", s->requests);
+                   return identity_of_size(s->plan.base, s->plan.inputs, s->file, s->requests);
                  },
                  {},
                  std::move(facts),

@@ -83,6 +83,11 @@ struct VariantsAsked {
 Answer answer_compare(const VariantsAsked& asked, const std::vector<std::string>& metrics,
                       bool twin, const ReplicationOptions& options);
 
+/// Of `draws` draws of what is uncertain, with each variant.
+Answer answer_compare_uncertain(const VariantsAsked& asked, int draws,
+                                const std::vector<std::string>& metrics,
+                                const ReplicationOptions& options);
+
 struct AimAsked {
   std::string metric;
   bool maximize = true;
@@ -103,7 +108,9 @@ Answer answer_tip(const Source& source, const std::string& trigger,
                   const std::vector<std::string>& vary, double tolerance,
                   const ReplicationOptions& options);
 
-Answer answer_size(const SizeRequest& request, const ReplicationOptions& options);
+/// With `vary`, as `parse_variations` takes it, a search for each combination of these values.
+Answer answer_size(const SizeRequest& request, const std::vector<std::string>& vary,
+                   const ReplicationOptions& options);
 
 Answer answer_advise(const Source& source, const ReplicationOptions& options);
 

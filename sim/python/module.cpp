@@ -346,6 +346,14 @@ void bind_questions(py::module_& m) {
       return answer_compare(variants_asked(file, edits, vary, files, baseline), metrics, twin, o);
     });
   });
+  m.def("compare_uncertain",
+        [](const fs::path& file, const Texts& edits, const Texts& vary, const Texts& files,
+           const std::string& baseline, const Texts& metrics, int draws, const py::kwargs& how) {
+          return answer_of(settings_of(how), [&](const Options& o) {
+            return answer_compare_uncertain(variants_asked(file, edits, vary, files, baseline),
+                                            draws, metrics, o);
+          });
+        });
   m.def("choose",
         [](const fs::path& file, const Texts& edits, const Texts& vary, const Texts& files,
            const std::string& metric, bool maximize, const std::string& client, const Texts& limits,
@@ -372,8 +380,8 @@ void bind_questions(py::module_& m) {
   });
   m.def("size", [](const fs::path& file, const Texts& edits, const std::string& what,
                    const Texts& disturbances, const Texts& limits, const std::string& client,
-                   bool expectations, bool largest, double share, double confidence,
-                   std::size_t max_replications, const py::kwargs& how) {
+                   bool expectations, bool largest, bool uncertain, const Texts& vary, double share,
+                   double confidence, std::size_t max_replications, const py::kwargs& how) {
     SizeRequest request{.scenario = file, .edits = edits, .what = what};
     request.disturbances = disturbances;
     for (const std::string& limit : limits) {
@@ -382,10 +390,12 @@ void bind_questions(py::module_& m) {
     request.client = client;
     request.with_expectations = expectations;
     request.wants_largest = largest;
+    request.uncertain = uncertain;
     request.share = share;
     request.confidence = confidence;
     request.most_runs = max_replications;
-    return answer_of(settings_of(how), [&](const Options& o) { return answer_size(request, o); });
+    return answer_of(settings_of(how),
+                     [&](const Options& o) { return answer_size(request, vary, o); });
   });
   m.def("advise", [](const fs::path& file, const Texts& edits, const py::kwargs& how) {
     return answer_of(settings_of(how), [&](const Options& o) {

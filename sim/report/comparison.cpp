@@ -678,6 +678,8 @@ std::string baseline_cell(const ComparisonReport& comparison, const std::string&
   return format_plain(row->estimate.mean * unit.scale) + std::string(unit.name);
 }
 
+}  // namespace
+
 std::string difference_cell(const ComparisonRow* row, std::size_t replications) {
   if (row == nullptr) return "-  ";  // the star of significance has its own place
   const PairedDifference& d = row->difference;
@@ -703,6 +705,8 @@ std::string difference_cell(const ComparisonRow* row, std::size_t replications) 
   if (!d.significant) return text + some + "  ";
   return text + some + (is_negligible(*row) ? " ~" : " *");
 }
+
+namespace {
 
 std::string reduction_cell(const ComparisonRow* row) {
   if (row == nullptr) return "-";

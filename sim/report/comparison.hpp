@@ -53,6 +53,11 @@ struct Amount {
 };
 Amount amount_of(const ComparisonRow& row);
 
+/// "-12 % (-15..-9) *": a difference with its interval, for a cell of a table; a star if it is
+/// significant, a tilde if it also matters little. `replications`: how many there could be pairs
+/// of. Null: there is no such difference.
+std::string difference_cell(const ComparisonRow* row, std::size_t replications);
+
 /// A share in percent with as many digits as tell it from another one, and from none and all:
 /// "99.96 %", never "100 %" of what is less.
 std::string telling_percent(double share, double other);

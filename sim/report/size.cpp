@@ -112,6 +112,28 @@ class SizeReport {
     return fmt::format("{}", fmt::join(parts, ", "));
   }
 
+  std::string what_is_good() const {
+    std::vector<std::string> parts;
+    if (plan_.is_disturbed) {
+      parts.push_back(
+          plan_.disturbances.size() > 1
+              ? fmt::format("recovers from each of {} disturbances", plan_.disturbances.size())
+              : std::string("recovers"));
+    } else if (plan_.limits.empty()) {
+      parts.push_back(fmt::format("has at least {} of its requests succeed",
+                                  said_percentage(plan_.base.scenario.recovery.share)));
+    }
+    for (const SizeLimit& limit : plan_.limits) parts.push_back("keeps " + limit_text(limit));
+    std::string text = fmt::format("A run is good if it {}.", fmt::join(parts, " and "));
+    if (plan_.uncertain.empty()) return text;
+    std::vector<std::string> keys;
+    for (const UncertainKey& key : plan_.uncertain) {
+      keys.push_back(said_key(plan_.base.scenario, key.path));
+    }
+    return text + fmt::format(" Each draws {} from what is uncertain of {}.",
+                              keys.size() == 1 ? "a value" : "values", fmt::join(keys, ", "));
+  }
+
  private:
   const SizeProbe& probe(std::size_t place) const { return *answer_.find(place); }
 
@@ -214,9 +236,10 @@ class SizeReport {
   }
 
   std::string meaning() const {
-    std::string text =
-        fmt::format("Safe: at least {} of runs are good, with {} confidence",
-                    said_percentage(plan_.search.share), said_percentage(plan_.search.confidence));
+    std::string text = fmt::format(
+        "Safe: at least {} of {}, with {} confidence", said_percentage(plan_.search.share),
+        plan_.uncertain.empty() ? "runs are good" : "what the intervals allow is good",
+        said_percentage(plan_.search.confidence));
     if (answer_.at &&
         (answer_.outcome == SizeOutcome::kFound || answer_.outcome == SizeOutcome::kBracket)) {
       const SizeProbe& p = probe(*answer_.at);
@@ -224,21 +247,6 @@ class SizeReport {
                           percent(p.low), percent(p.high));
     }
     return text + ".";
-  }
-
-  std::string what_is_good() const {
-    std::vector<std::string> parts;
-    if (plan_.is_disturbed) {
-      parts.push_back(
-          plan_.disturbances.size() > 1
-              ? fmt::format("recovers from each of {} disturbances", plan_.disturbances.size())
-              : std::string("recovers"));
-    } else if (plan_.limits.empty()) {
-      parts.push_back(fmt::format("has at least {} of its requests succeed",
-                                  said_percentage(plan_.base.scenario.recovery.share)));
-    }
-    for (const SizeLimit& limit : plan_.limits) parts.push_back("keeps " + limit_text(limit));
-    return fmt::format("A run is good if it {}.", fmt::join(parts, " and "));
   }
 
   /// A sentence on the shape of the curve, beyond the answer; empty if there is nothing to say.
@@ -329,8 +337,9 @@ class SizeReport {
 struct SizeRow {
   const SizePlan& plan;
   const SizeStudy& study;
-  const SizeReport& report;
+  SizeReport report;
   std::size_t number;
+  const SizePoint* point = nullptr;  ///< of a frontier
 
   const SizeProbe& probe() const { return study.answer.probes[number]; }
   const SizeReasons& reasons() const { return study.reasons[number]; }
@@ -359,18 +368,19 @@ std::string verdict_words(SizeVerdict verdict) {
   return "too close to tell";
 }
 
-CellTable size_table(const SizePlan& plan, const SizeStudy& study) {
-  const SizeReport report(plan, study);
-  std::vector<SizeRow> rows;
+void add_size_rows(std::vector<SizeRow>& rows, const SizePlan& plan, const SizeStudy& study,
+                   const SizePoint* point = nullptr) {
   for (std::size_t i = 0; i < study.answer.probes.size(); ++i) {
-    rows.push_back({plan, study, report, i});
+    rows.push_back({plan, study, SizeReport(plan, study), i, point});
   }
-  Columns<SizeRow> t;
-  t.csv("scenario", [](auto& r) { return r.plan.base.scenario.name; });
+}
+
+/// Columns behind those of the varied keys.
+void add_size_columns(Columns<SizeRow>& t, const Trigger& key) {
   t.files("key", [](auto& r) { return r.plan.key.path; });
-  t.files("value", {plan.key.path}, [](auto& r) {
+  t.files("value", {key.path}, [](auto& r) {
      return Shown{r.plan.grid[r.probe().place], r.report.value(r.probe().place)};
-   }).unit(plan.key.unit);
+   }).unit(key.unit);
   t.files("unit", [](auto& r) { return r.plan.key.unit; });
   t.files("runs", [](auto& r) { return r.probe().runs; });
   t.files("good", {"good runs"}, [](auto& r) {
@@ -386,7 +396,19 @@ CellTable size_table(const SizePlan& plan, const SizeStudy& study) {
   t.files("ill_before", [](auto& r) { return r.reasons().ill_before; });
   t.files("too_short", [](auto& r) { return r.reasons().too_short; });
   t.files("breaks_limit", [](auto& r) { return r.breaks(); });
+  for (std::size_t f = 0; f < size_figures().size(); ++f) {
+    const MetricInfo& metric = *size_figures()[f];
+    t.files(metric.name, [f](auto& r) { return r.study.figures[r.number][f]; }).unit(metric.unit);
+  }
   t.text({"why not", Side::kLeft}, [](auto& r) { return r.report.reasons_of(r.probe().place); });
+}
+
+CellTable size_table(const SizePlan& plan, const SizeStudy& study) {
+  std::vector<SizeRow> rows;
+  add_size_rows(rows, plan, study);
+  Columns<SizeRow> t;
+  t.csv("scenario", [](auto& r) { return r.plan.base.scenario.name; });
+  add_size_columns(t, plan.key);
   return {t, rows};
 }
 
@@ -400,7 +422,8 @@ Json size_json(const SizePlan& plan, const SizeStudy& study) {
   const auto at = [&](const std::optional<std::size_t>& place) {
     return place ? Json(plan.grid[*place]) : Json();
   };
-  Json limits = Json::array(), disturbances = Json::array();
+  Json limits = Json::array(), disturbances = Json::array(), uncertain = Json::array();
+  for (const UncertainKey& key : plan.uncertain) uncertain.push_back(key.path);
   for (const SizeLimit& l : plan.limits) {
     limits.push_back({{"metric", l.metric->name},
                       {"client", l.client},
@@ -428,6 +451,7 @@ Json size_json(const SizePlan& plan, const SizeStudy& study) {
           {"must_recover", plan.is_disturbed},
           {"limits", std::move(limits)},
           {"disturbances", std::move(disturbances)},
+          {"uncertain", std::move(uncertain)},
           {"values", rows_json(size_table(plan, study))}};
 }
 
@@ -463,12 +487,280 @@ Document size_document(const SizePlan& plan, const SizeStudy& study) {
   return d;
 }
 
+// --- At several values of other keys -------------------------------------------------------------
+
+namespace {
+
+struct FrontierRow {
+  const SizePoint& point;
+  const SizeStudy& study;
+  SizeReport report;
+
+  /// The probe of the answer's value.
+  const SizeProbe* probe() const {
+    const auto& at = study.answer.at;
+    return at && report.found() ? study.answer.find(*at) : nullptr;
+  }
+  bool is_all_safe() const { return study.answer.outcome == SizeOutcome::kAllSafe; }
+  /// A single safe value, or the safe end of a bracket; where all values are safe there is none.
+  std::optional<double> value() const { return is_all_safe() ? std::nullopt : report.found(); }
+  std::optional<double> figure(std::size_t f) const {
+    const SizeProbe* p = probe();
+    if (p == nullptr) return std::nullopt;
+    return study.figures[static_cast<std::size_t>(p - study.answer.probes.data())][f];
+  }
+  Ranged share() const {
+    const SizeProbe* p = probe();
+    if (p == nullptr) return {};
+    return {static_cast<double>(p->good) / static_cast<double>(p->runs), p->low, p->high};
+  }
+  std::optional<double> beyond() const {
+    if (!study.answer.beyond) return std::nullopt;
+    return point.plan.grid[*study.answer.beyond];
+  }
+  std::string words() const {
+    switch (study.answer.outcome) {
+      case SizeOutcome::kFound:
+      case SizeOutcome::kBracket:
+        return report.said(*report.found());
+      case SizeOutcome::kAllSafe:
+        return "all are safe";
+      case SizeOutcome::kNoneSafe:
+        return "none is safe";
+      case SizeOutcome::kWindow:
+        return fmt::format("{} to {}", report.value(*study.answer.at),
+                           report.value(*study.answer.to));
+      case SizeOutcome::kNotMonotone:
+        return "no single one";
+      case SizeOutcome::kOpen:
+        break;
+    }
+    return "too close to tell";
+  }
+};
+
+/// Words above each other: "attempts", "per request".
+std::string stacked(std::string words) {
+  const std::size_t middle = words.find(' ', words.size() / 3);
+  if (middle != std::string::npos) words[middle] = '\n';
+  return words;
+}
+
+/// The last part of a path as a heading.
+std::string short_path(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+class FrontierReport {
+ public:
+  FrontierReport(const SizeFrontierPlan& plan, const std::vector<SizeStudy>& studies)
+      : plan_(plan), studies_(studies) {
+    for (std::size_t i = 0; i < plan.points.size(); ++i) {
+      rows_.push_back({plan.points[i], studies[i], SizeReport(plan.points[i].plan, studies[i])});
+    }
+  }
+
+  std::size_t runs() const {
+    std::size_t all = 0;
+    for (const SizeStudy& study : studies_) all += study.replications;
+    return all;
+  }
+  std::string points_text() const { return scenario::said_things(rows_.size(), "point"); }
+  const SizePlan& first() const { return plan_.points.front().plan; }
+  const SizeReport& first_report() const { return rows_.front().report; }
+  bool is_safe() const {
+    return std::ranges::any_of(rows_, [](const FrontierRow& r) { return r.report.is_safe(); });
+  }
+
+  std::vector<std::string> key_units() const {
+    std::vector<std::string> units;
+    for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
+      units.emplace_back(key_column(plan_.keys[k], values_of(k)).unit);
+    }
+    return units;
+  }
+
+  std::vector<std::string> sentences() const {
+    std::vector<std::string> all = {answer()};
+    std::vector<std::string> safe, without;
+    for (const FrontierRow& r : rows_) {
+      if (r.is_all_safe()) safe.push_back(r.point.name);
+      if (!r.report.found()) without.push_back(fmt::format("{} ({})", r.point.name, r.words()));
+    }
+    if (safe.size() < rows_.size()) {
+      add_points(all, "Every value that was tried is safe at", std::move(safe));
+    }
+    if (without.size() < rows_.size()) {
+      add_points(all, "There is no single safe value at", std::move(without));
+    }
+    all.push_back(fmt::format(
+        "Safe: at least {} of {}, with {} confidence at each point.",
+        said_percentage(first().search.share),
+        first().uncertain.empty() ? "runs are good" : "what the intervals allow is good",
+        said_percentage(first().search.confidence)));
+    all.push_back(first_report().what_is_good());
+    return all;
+  }
+
+  CellTable points() const {
+    Columns<FrontierRow> t;
+    t.csv("scenario", [](auto& r) { return r.point.plan.base.scenario.name; });
+    for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
+      t.csv_key(key_column(plan_.keys[k], values_of(k)), {short_path(plan_.keys[k])}, [k](auto& r) {
+        return Shown{key_cell(r.point.values[k]), r.point.values[k]};
+      });
+      t.json(plan_.keys[k], [k](auto& r) { return r.point.values[k]; });
+    }
+    const Trigger& key = first().key;
+    t.files("key", [](auto& r) { return r.point.plan.key.path; });
+    t.files("value", [](auto& r) { return r.value(); }).unit(key.unit);
+    t.text({short_path(key.path)}, [](auto& r) { return r.words(); });
+    t.files("unit", [](auto& r) { return r.point.plan.key.unit; });
+    t.files("outcome", [](auto& r) { return std::string(name(r.study.answer.outcome)); });
+    t.files("beyond", [](auto& r) { return r.beyond(); }).unit(key.unit);
+    t.files("share ci_low ci_high", {"good runs"}, [](auto& r) {
+      return Shown{r.share(), share_text(r.share())};
+    });
+    for (std::size_t f = 0; f < size_figures().size(); ++f) {
+      const MetricInfo& metric = *size_figures()[f];
+      t.files(metric.name, {stacked(std::string(metric.label()))}, [f, &metric](auto& r) {
+         const auto value = r.figure(f);
+         if (!value) return Shown{value, std::string()};
+         if (shown_as_percentage(metric)) return Shown{value, percent(*value)};
+         const DisplayUnit unit = display_unit(*value, metric.unit);
+         return Shown{value, format_plain(*value * unit.scale) + std::string(unit.name)};
+       }).unit(metric.unit);
+    }
+    t.files("runs", [](auto& r) { return r.study.replications; });
+    return {t, rows_};
+  }
+
+  CellTable values() const {
+    std::vector<SizeRow> rows;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      add_size_rows(rows, plan_.points[i].plan, studies_[i], &plan_.points[i]);
+    }
+    Columns<SizeRow> t;
+    t.csv("scenario", [](auto& r) { return r.plan.base.scenario.name; });
+    for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
+      t.csv_key(key_column(plan_.keys[k], values_of(k)),
+                [k](auto& r) { return key_cell(r.point->values[k]); });
+    }
+    add_size_columns(t, first().key);
+    return {t, rows};
+  }
+
+ private:
+  /// A sentence about some points, if there are any: the first five by their names.
+  static void add_points(std::vector<std::string>& sentences, std::string_view begin,
+                         std::vector<std::string> points) {
+    constexpr std::size_t kMost = 5;
+    if (points.empty()) return;
+    const std::size_t more = points.size() > kMost ? points.size() - kMost : 0;
+    points.resize(points.size() - more);
+    sentences.push_back(fmt::format("{} {}{}.", begin, fmt::join(points, ", "),
+                                    more > 0 ? fmt::format(", and at {} more", more) : ""));
+  }
+
+  std::string answer() const {
+    const FrontierRow *least = nullptr, *most = nullptr;
+    std::size_t found = 0, safe = 0, largest = 0;
+    for (const FrontierRow& r : rows_) {
+      safe += r.is_all_safe() ? 1 : 0;
+      const auto value = r.value();
+      if (!value) continue;
+      ++found;
+      largest += r.study.answer.is_largest ? 1 : 0;
+      if (least == nullptr || *value < *least->value()) least = &r;
+      if (most == nullptr || *value > *most->value()) most = &r;
+    }
+    if (safe == rows_.size()) {
+      return fmt::format("It does not depend on {}: every value that was tried is safe at {}.",
+                         first_report().key(), points_text());
+    }
+    if (least == nullptr) {
+      return fmt::format("There is no single safe {} at any of {}.", first_report().bare_key(),
+                         points_text());
+    }
+    const std::string_view extreme = largest == found ? "largest "
+                                     : largest == 0   ? "smallest "
+                                                      : "";
+    const std::string begin =
+        fmt::format("The {}{} known to be safe", extreme, first_report().bare_key());
+    const std::string low = least->report.said(*least->value());
+    const std::string high = most->report.said(*most->value());
+    if (found == 1) return fmt::format("{} is {} at {}.", begin, low, least->point.name);
+    if (low == high) {
+      return fmt::format("{} is {} at {}.", begin, low,
+                         found == rows_.size() ? "each of " + points_text()
+                                               : scenario::said_things(found, "point"));
+    }
+    return fmt::format("{} goes from {} ({}) to {} ({}).", begin, low, least->point.name, high,
+                       most->point.name);
+  }
+
+  std::vector<std::string> values_of(std::size_t key) const {
+    std::vector<std::string> values;
+    for (const FrontierRow& r : rows_) values.push_back(r.point.values[key]);
+    return values;
+  }
+
+  const SizeFrontierPlan& plan_;
+  const std::vector<SizeStudy>& studies_;
+  std::vector<FrontierRow> rows_;
+};
+
+std::vector<TableSource> frontier_tables(const SizeFrontierPlan& plan,
+                                         const std::vector<SizeStudy>& studies) {
+  const FrontierReport report(plan, studies);
+  return {source_of("frontier", report.points()), source_of("size", report.values())};
+}
+
+}  // namespace
+
+Document frontier_document(const SizeFrontierPlan& plan, const std::vector<SizeStudy>& studies) {
+  const FrontierReport report(plan, studies);
+  const SizePlan& first = report.first();
+  std::vector<std::string> varied = plan.keys;
+  varied.push_back(first.key.path);
+  const Heading heading = heading_of(plan.base, varied);
+  Document d;
+  d.title(heading, fmt::format("{} from {} to {}, {} at {}, seed {}", first.key.path,
+                               report.first_report().said(first.grid.front()),
+                               report.first_report().said(first.grid.back()),
+                               scenario::said_things(report.runs(), "run"), report.points_text(),
+                               plan.base.scenario.seed));
+  const std::vector<std::string> sentences = report.sentences();
+  d.gap().answer_first(sentences);
+  TextTable points = shown(report.points());
+  points.fixed = plan.keys.size() + 1;
+  d.gap().show(std::move(points));
+  d.head("size", heading, plan.base.scenario, report.runs());
+  d.member("frontier", {{"path", first.key.path},
+                        {"words", report.first_report().key()},
+                        {"unit", first.key.unit},
+                        {"keys", plan.keys},
+                        {"key_units", report.key_units()},
+                        {"vary", plan.varying},
+                        {"is_safe", report.is_safe()},
+                        {"share", first.search.share},
+                        {"confidence", first.search.confidence},
+                        {"points", rows_json(report.points())}});
+  d.member("sentences", sentences);
+  d.scenario_members(plan.base);
+  d.tables(frontier_tables(plan, studies));
+  d.scenario_file(plan.base);
+  return d;
+}
+
 }  // namespace retrysim::report
 
 namespace retrysim {
 
 Tables tables(const SizePlan& plan, const SizeStudy& study) {
   return Tables(report::size_tables(plan, study));
+}
+
+Tables tables(const SizeFrontierPlan& plan, const std::vector<SizeStudy>& studies) {
+  return Tables(report::frontier_tables(plan, studies));
 }
 
 }  // namespace retrysim

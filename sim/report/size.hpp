@@ -19,4 +19,8 @@ std::vector<std::string> size_sentences(const SizePlan& plan, const SizeStudy& s
 /// row for each value. Refers to the plan and the study.
 Document size_document(const SizePlan& plan, const SizeStudy& study);
 
+/// Sentences on how the size depends on the other keys, and a table of the points. frontier.csv has
+/// a row for each point, size.csv for each value that was tried at one. Refers to both.
+Document frontier_document(const SizeFrontierPlan& plan, const std::vector<SizeStudy>& studies);
+
 }  // namespace retrysim::report

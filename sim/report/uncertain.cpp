@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/uncertain.hpp"
 
+#include "report/comparison.hpp"
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"
 #include "report/pictures/pictures.hpp"
@@ -20,7 +21,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// --- Words for values ----------------------------------------------------------------------------
+// --- Words ----------------------------------------------------------------------------
+
+/// The share of good draws as a metric.
+std::string_view name_of_question(UncertainQuestion question) {
+  return question == UncertainQuestion::kRecovers ? "recovers" : "keeps_up";
+}
 
 std::string value_words(const UncertainKey& key, double value, int digits = 4) {
   const DisplayUnit unit = display_unit(value, key.is_duration ? "s" : "1");
@@ -61,12 +67,22 @@ std::string_view outcome_words(UncertainQuestion question, std::optional<bool> g
   return *good ? "keeps up" : "does not keep up";
 }
 
-/// The source of the number of draws with an outcome; without one, of all draws.
-Json draws_source(std::string_view outcome = {}) {
-  Json source = {{"file", "uncertain.csv"}, {"column", "outcome"}, {"over", "count"}};
-  if (!outcome.empty()) source["is"] = outcome;
-  return source;
-}
+/// Sources of what is counted among draws: those of a variant, or of the only scenario.
+struct DrawSources {
+  std::string_view variant;  ///< empty: there are none
+
+  /// Draws with this outcome; all of them, if it is empty.
+  Json count(std::string_view outcome = {}) const {
+    Json source = of_column("outcome", "count");
+    if (!outcome.empty()) source["is"] = outcome;
+    return source;
+  }
+  Json of_column(std::string_view column, std::string_view over) const {
+    Json source = {{"file", "uncertain.csv"}, {"column", column}, {"over", over}};
+    if (!variant.empty()) source["variant"] = variant;
+    return source;
+  }
+};
 
 /// A side of a split, for the sources of figures that are counted there.
 struct SideOf {
@@ -80,10 +96,8 @@ struct SideOf {
     return source;
   }
   /// The source of the value on this side that is nearest to the other side.
-  Json end_source() const {
-    return within({{"file", "uncertain.csv"},
-                   {"column", path},
-                   {"over", limit == "at_most" ? "max" : "min"}});
+  Json end_source(const DrawSources& draws) const {
+    return within(draws.of_column(path, limit == "at_most" ? "max" : "min"));
   }
 };
 
@@ -120,7 +134,9 @@ struct ToldSentence {
 
 class Teller {
  public:
-  explicit Teller(const UncertainStudy& study) : study_(study), a_(study.answer) {}
+  /// `variant`: of a comparison; empty: the study stands alone.
+  explicit Teller(const UncertainStudy& study, std::string_view variant = {})
+      : study_(study), a_(study.answer), draws_{variant} {}
 
   std::vector<ToldSentence> all() const {
     std::vector<ToldSentence> told = {first()};
@@ -140,16 +156,44 @@ class Teller {
     if (a_.ill_before > 0) {
       ToldSentence& s = told.emplace_back();
       s << "In ";
-      s.part(a_.ill_before, unknown(kIllBefore), a_.good.size(), draws_source(), "draw")
+      s.part(a_.ill_before, unknown(kIllBefore), a_.good.size(), draws_.count(), "draw")
           << " fewer requests succeed even before anything goes wrong; they count as not "
              "recovered.";
     }
     if (const std::size_t unjudged = a_.good.size() - a_.judged; unjudged > 0 && a_.judged > 0) {
       ToldSentence& s = told.emplace_back();
-      s.part(unjudged, draws_source(words({})), a_.good.size(), draws_source(), "draw")
+      s.part(unjudged, draws_.count(words({})), a_.good.size(), draws_.count(), "draw")
           << " ran too short to tell.";
     }
     return told;
+  }
+
+  /// "it recovers in 83 % of what the intervals allow (75 % to 89 %)" without its beginning.
+  void say_share(ToldSentence& s) const {
+    s.say(rounded_percent(*a_.share()), *a_.share(), formula("/", good_source(), judged_source()));
+  }
+  void say_range(ToldSentence& s) const {
+    s << " (";
+    range(s);
+    s << ")";
+  }
+  /// "the number of servers (9 or fewer: 15 %; 10 or more: 94 %)"; nothing if no key decides.
+  void what_decides(ToldSentence& s) const {
+    bool first = true;
+    for (const std::size_t place : a_.deciding) {
+      const UncertainSplit& split = a_.splits[place];
+      const UncertainKey& key = study_.plan.keys[split.key];
+      s << (first ? "" : " and on ") << said_key(study_.plan.base.scenario, key.path) << " (";
+      below(s, key, split);
+      s << ": ";
+      often(s, {key.path, "at_most", split.below.end}, split.below);
+      s << "; ";
+      above(s, key, split);
+      s << ": ";
+      often(s, {key.path, "at_least", split.above.end}, split.above);
+      s << ")";
+      first = false;
+    }
   }
 
  private:
@@ -158,8 +202,8 @@ class Teller {
     return outcome_words(a_.question, good);
   }
   std::string_view does() const { return words(true); }
-  Json good_source() const { return draws_source(words(true)); }
-  Json judged_source() const { return formula("+", good_source(), draws_source(words(false))); }
+  Json good_source() const { return draws_.count(words(true)); }
+  Json judged_source() const { return formula("+", good_source(), draws_.count(words(false))); }
 
   /// The source of an end of Wilson's interval: (p + z2 / 2n +- sqrt(z2 (p (1 - p) + z2 / 4n) / n))
   /// / (1 + z2 / n)
@@ -181,16 +225,16 @@ class Teller {
   }
 
   /// Adds the value between the sides in words: "9 or fewer", "below 51 ms".
-  static void below(ToldSentence& s, const UncertainKey& key, const UncertainSplit& split) {
+  void below(ToldSentence& s, const UncertainKey& key, const UncertainSplit& split) const {
     bound(s, key, split, "below ", " or fewer", split.below.end, true);
   }
-  static void above(ToldSentence& s, const UncertainKey& key, const UncertainSplit& split) {
+  void above(ToldSentence& s, const UncertainKey& key, const UncertainSplit& split) const {
     bound(s, key, split, "above ", " or more", split.above.end, false);
   }
-  static void bound(ToldSentence& s, const UncertainKey& key, const UncertainSplit& split,
-                    std::string_view before, std::string_view behind, double end, bool is_below) {
-    const Json low = SideOf{key.path, "at_most", split.below.end}.end_source();
-    const Json high = SideOf{key.path, "at_least", split.above.end}.end_source();
+  void bound(ToldSentence& s, const UncertainKey& key, const UncertainSplit& split,
+             std::string_view before, std::string_view behind, double end, bool is_below) const {
+    const Json low = SideOf{key.path, "at_most", split.below.end}.end_source(draws_);
+    const Json high = SideOf{key.path, "at_least", split.above.end}.end_source(draws_);
     if (key.is_whole) {
       s.say(fmt::format("{:.0f}", end), end, is_below ? low : high) << behind;
     } else {
@@ -204,7 +248,7 @@ class Teller {
   void often(ToldSentence& s, const SideOf& side, const UncertainSide& draws) const {
     const Json good = side.within(good_source());
     const Json share =
-        formula("/", good, formula("+", good, side.within(draws_source(words(false)))));
+        formula("/", good, formula("+", good, side.within(draws_.count(words(false)))));
     const auto claim = [&](std::string_view what, std::string_view sign, double limit) {
       s.say(what, 1, formula(sign, share, number_source(limit)));
     };
@@ -215,24 +259,6 @@ class Teller {
     if (is < kRoundedAway) return claim("hardly ever", "<=", kRoundedAway);
     if (is > 1 - kRoundedAway) return claim("nearly always", ">=", 1 - kRoundedAway);
     s.say(rounded_percent(is), is, share);
-  }
-
-  void what_decides(ToldSentence& s) const {
-    bool first = true;
-    for (const std::size_t place : a_.deciding) {
-      const UncertainSplit& split = a_.splits[place];
-      const UncertainKey& key = study_.plan.keys[split.key];
-      s << (first ? "" : " and on ") << said_key(study_.plan.base.scenario, key.path) << " (";
-      below(s, key, split);
-      s << ": ";
-      often(s, {key.path, "at_most", split.below.end}, split.below);
-      s << "; ";
-      above(s, key, split);
-      s << ": ";
-      often(s, {key.path, "at_least", split.above.end}, split.above);
-      s << ")";
-      first = false;
-    }
   }
 
   ToldSentence first() const {
@@ -250,10 +276,10 @@ class Teller {
       s << " of what they allow.";
       return s;
     }
-    s.say(rounded_percent(*a_.share()), *a_.share(), formula("/", good_source(), judged_source()))
-        << " of what the intervals allow (";
-    range(s);
-    s << ")" << (a_.deciding.empty() ? "; no key decides that by itself" : "; it depends on ");
+    say_share(s);
+    s << " of what the intervals allow";
+    say_range(s);
+    s << (a_.deciding.empty() ? "; no key decides that by itself" : "; it depends on ");
     what_decides(s);
     s << ".";
     return s;
@@ -261,6 +287,7 @@ class Teller {
 
   const UncertainStudy& study_;
   const UncertainAnswer& a_;
+  DrawSources draws_;
 };
 
 Json told_json(const std::vector<ToldSentence>& told) {
@@ -434,22 +461,32 @@ Json figures_json(const UncertainStudy& study) {
 struct DrawRow {
   const UncertainStudy& study;
   std::size_t number;
+  std::string_view variant = {};
 
   std::string outcome() const {
     return std::string(outcome_words(study.answer.question, study.answer.good[number]));
   }
+  /// Nothing where a variant leaves the key certain.
+  std::optional<double> value(std::string_view path) const {
+    const auto key = std::ranges::find(study.plan.keys, path, &UncertainKey::path);
+    if (key == study.plan.keys.end()) return std::nullopt;
+    const auto place = static_cast<std::size_t>(key - study.plan.keys.begin());
+    return study.plan.draws[number][place];
+  }
 };
 
-CellTable draws_table(const UncertainStudy& study) {
-  std::vector<DrawRow> rows;
-  for (std::size_t i = 0; i < study.plan.draws.size(); ++i) rows.push_back({study, i});
-  Columns<DrawRow> t;
+void add_rows_of_draws(std::vector<DrawRow>& rows, const UncertainStudy& study,
+                       std::string_view variant = {}) {
+  for (std::size_t i = 0; i < study.plan.draws.size(); ++i) rows.push_back({study, i, variant});
+}
+
+/// The columns behind the number of the draw.
+void add_draw_columns(Columns<DrawRow>& t, const std::vector<UncertainKey>& keys) {
   t.csv("replication", [](auto& r) { return r.number; }).unit("1");
-  for (std::size_t k = 0; k < study.plan.keys.size(); ++k) {
-    const UncertainKey& key = study.plan.keys[k];
-    // The path stays one column, even with an answer's name in quotes.
-    t.csv(key.path, [k](auto& r) {
-       return r.study.plan.draws[r.number][k];
+  for (const UncertainKey& key : keys) {
+    // A path with an answer's name in quotes stays one column.
+    t.csv(key.path, [path = key.path](auto& r) {
+       return r.value(path);
      }).unit(key.is_duration ? "s" : "1");
   }
   t.csv("outcome", [](auto& r) { return r.outcome(); });
@@ -458,6 +495,13 @@ CellTable draws_table(const UncertainStudy& study) {
        return r.study.drawn.at(r.number, r.study.drawn.clients() - 1, index_of(*metric));
      }).unit(metric->unit);
   }
+}
+
+CellTable draws_table(const UncertainStudy& study) {
+  std::vector<DrawRow> rows;
+  add_rows_of_draws(rows, study);
+  Columns<DrawRow> t;
+  add_draw_columns(t, study.plan.keys);
   return {t, rows};
 }
 
@@ -485,19 +529,18 @@ Document uncertain_document(const UncertainStudy& study) {
   for (const std::size_t place : a.deciding) {
     deciding.push_back(study.plan.keys[a.splits[place].key].path);
   }
-  d.member("uncertain",
-           {{"question", a.question == UncertainQuestion::kRecovers ? "recovers" : "keeps_up"},
-            {"share", optional_json(a.share())},
-            {"low", a.low},
-            {"high", a.high},
-            {"good", a.hits},
-            {"judged", a.judged},
-            {"ill_before", a.ill_before},
-            {"own_good", study.own_hits},
-            {"own_judged", study.own_judged},
-            {"deciding", std::move(deciding)},
-            {"keys", uncertain_keys_json(study)},
-            {"figures", figures_json(study)}});
+  d.member("uncertain", {{"question", name_of_question(a.question)},
+                         {"share", optional_json(a.share())},
+                         {"low", a.low},
+                         {"high", a.high},
+                         {"good", a.hits},
+                         {"judged", a.judged},
+                         {"ill_before", a.ill_before},
+                         {"own_good", study.own_hits},
+                         {"own_judged", study.own_judged},
+                         {"deciding", std::move(deciding)},
+                         {"keys", uncertain_keys_json(study)},
+                         {"figures", figures_json(study)}});
   d.member("sentences", sentences);
   d.member("told", told_json(Teller(study).all()));
   d.scenario_members(base);
@@ -506,10 +549,363 @@ Document uncertain_document(const UncertainStudy& study) {
   return d;
 }
 
+// --- Variants ------------------------------------------------------------------------------------
+
+namespace {
+
+/// What is said of variants over the same draws.
+class VariantsTeller {
+ public:
+  explicit VariantsTeller(const UncertainComparison& c) : c_(c) {
+    for (std::size_t v = 0; v < c.names.size(); ++v) {
+      tellers_.emplace_back(c.studies[v], c.names[v]);
+    }
+  }
+
+  std::vector<ToldSentence> all() const {
+    constexpr std::size_t kMost = 5;  // variants with sentences of their own
+    std::vector<ToldSentence> told = {first()};
+    for (std::size_t v = 1; v < std::min(c_.names.size(), kMost + 1); ++v) {
+      if (answer(v).share() && answer(0).share()) told.push_back(against_baseline(v));
+    }
+    for (std::size_t v = 0; v < std::min(c_.names.size(), kMost); ++v) {
+      if (answer(v).deciding.empty()) continue;
+      ToldSentence& s = told.emplace_back();
+      s << "With " << name(v) << " it depends on ";
+      tellers_[v].what_decides(s);
+      s << ".";
+    }
+    told.push_back(standard());
+    return told;
+  }
+
+ private:
+  const UncertainAnswer& answer(std::size_t v) const { return c_.studies[v].answer; }
+  std::string name(std::size_t v) const { return c_.names[v]; }
+  std::string_view does() const { return outcome_words(c_.question, true); }
+  const PairedDifference& against(std::size_t v) const { return c_.goods[v - 1]; }
+  static double share_of(const UncertainAnswer& a) { return a.share().value_or(-1); }
+
+  /// The variant with the largest share of those that differ significantly in that direction.
+  std::optional<std::size_t> extreme(int direction) const {
+    std::optional<std::size_t> found;
+    for (std::size_t v = 1; v < c_.names.size(); ++v) {
+      const PairedDifference& d = against(v);
+      if (!d.significant || d.difference * direction <= 0) continue;
+      if (!found || share_of(answer(v)) > share_of(answer(*found))) found = v;
+    }
+    return found;
+  }
+
+  /// "with jitter=full in 83 % (75 % to 89 %)"
+  void share_with(ToldSentence& s, std::size_t v) const {
+    s << "with " << name(v) << (v == 0 ? ", the baseline, in " : " in ");
+    if (!answer(v).share()) {
+      s << "none that ran long enough to tell";
+      return;
+    }
+    tellers_[v].say_share(s);
+    tellers_[v].say_range(s);
+  }
+
+  ToldSentence first() const {
+    ToldSentence s;
+    const auto better = extreme(1), worse = extreme(-1);
+    if (better) {
+      s << "Of what the intervals allow it " << does() << " ";
+      share_with(s, *better);
+      s << ", ";
+      share_with(s, 0);
+    } else if (worse) {
+      s << "No variant is better than the baseline, as far as can be told: of what the intervals "
+           "allow it "
+        << does() << " ";
+      share_with(s, 0);
+      s << ", ";
+      share_with(s, *worse);
+    } else {
+      s << "No difference can be told from chance: of what the intervals allow it " << does()
+        << " ";
+      share_with(s, 0);
+      constexpr std::size_t kMost = 3;
+      for (std::size_t v = 1; v < std::min(c_.names.size(), kMost); ++v) {
+        s << ", ";
+        share_with(s, v);
+      }
+    }
+    s << ".";
+    return s;
+  }
+
+  Json draws_in_which(std::size_t good, std::size_t bad) const {
+    return {{"file", "uncertain.csv"},
+            {"column", "outcome"},
+            {"over", "count"},
+            {"variant", name(good)},
+            {"is", outcome_words(c_.question, true)},
+            {"while", {{"variant", name(bad)}, {"is", outcome_words(c_.question, false)}}}};
+  }
+
+  ToldSentence against_baseline(std::size_t v) const {
+    ToldSentence s;
+    const std::size_t it = c_.only_it[v - 1], other = c_.only_baseline[v - 1];
+    s << "Only with " << name(v) << " it " << does() << " in ";
+    const std::size_t all = answer(v).good.size();
+    s.part(it, draws_in_which(v, 0), all, DrawSources{name(v)}.count(), "draw")
+        << ", only with " << name(0) << " in ";
+    s.say(fmt::format("{}", other), static_cast<double>(other), draws_in_which(0, v));
+    s << (against(v).significant ? "; the difference is significant" : "; that may be chance");
+    if (const auto p = against(v).p_holm) {
+      constexpr double kLeast = 0.001;
+      const Json source = {{"file", "compare.csv"},
+                           {"column", "p_holm"},
+                           {"over", "mean"},
+                           {"variant", name(v)},
+                           {"metric", name_of_question(c_.question)}};
+      s << " (p ";
+      if (*p < kLeast) {
+        s.say("below 0.001", 1, formula("<=", source, number_source(kLeast)));
+      } else {
+        s << "= ";
+        s.say(fmt::format("{:.2g}", *p), *p, source);
+      }
+      s << ")";
+    }
+    s << ".";
+    return s;
+  }
+
+  ToldSentence standard() const {
+    ToldSentence s;
+    const double share = c_.studies.front().plan.base.scenario.recovery.share;
+    const auto at_least = [&](std::string_view rest) {
+      s.say(rounded_percent(share), share, {{"key", "recovery.share"}}) << rest;
+    };
+    if (c_.question == UncertainQuestion::kRecovers) {
+      s << "A draw counts as recovered only if before anything goes wrong at least ";
+      at_least(" as many requests succeed as with the own values of the best variant.");
+    } else {
+      s << "Nothing goes wrong in this scenario: a draw keeps up where the success rate is at "
+           "least ";
+      at_least(" of that with the own values of the best variant.");
+    }
+    return s;
+  }
+
+  const UncertainComparison& c_;
+  std::vector<Teller> tellers_;
+};
+
+struct VariantRow {
+  const UncertainComparison& c;
+  std::size_t number;
+
+  bool is_baseline() const { return number == 0; }
+  const std::string& name() const { return c.names[number]; }
+  const UncertainAnswer& answer() const { return c.studies[number].answer; }
+  const PairedDifference* difference() const {
+    return is_baseline() ? nullptr : &c.goods[number - 1];
+  }
+  Ranged share() const { return {answer().share(), answer().low, answer().high}; }
+};
+
+std::vector<VariantRow> variant_rows(const UncertainComparison& c) {
+  std::vector<VariantRow> rows;
+  for (std::size_t v = 0; v < c.names.size(); ++v) rows.push_back({c, v});
+  return rows;
+}
+
+CellTable variants_table(const UncertainComparison& c) {
+  using Row = VariantRow;
+  const std::string does(outcome_words(c.question, true));
+  Columns<Row> t;
+  t.text({"variant", Side::kLeft},
+         [](auto& r) { return r.name() + (r.is_baseline() ? " (baseline)" : ""); });
+  t.text({does + " in"}, [](auto& r) { return n_of(r.answer().hits, r.answer().judged); });
+  t.text({"share"}, [](auto& r) { return share_text(r.share()); });
+  t.text({"only\nwith it"}, [](auto& r) {
+    return r.is_baseline() ? "" : fmt::format("{}", r.c.only_it[r.number - 1]);
+  });
+  t.text({"only with\nbaseline"}, [](auto& r) {
+    return r.is_baseline() ? "" : fmt::format("{}", r.c.only_baseline[r.number - 1]);
+  });
+  t.text({"difference\nin points"}, [](auto& r) {
+    const PairedDifference* d = r.difference();
+    if (d == nullptr) return std::string();
+    if (d->pairs == 0) return std::string("no pairs");
+    constexpr double kInPoints = 100;
+    std::string text = fmt::format("{:+.0f}", kInPoints * d->difference);
+    if (d->interval) {
+      text += fmt::format(" ({:+.0f}..{:+.0f})", kInPoints * d->interval->low,
+                          kInPoints * d->interval->high);
+    }
+    return text + (d->significant ? " *" : "  ");
+  });
+  t.files("variant", [](auto& r) { return r.name(); });
+  t.files("good", [](auto& r) { return r.answer().hits; });
+  t.files("judged", [](auto& r) { return r.answer().judged; });
+  t.files("share ci_low ci_high", [](auto& r) { return r.share(); });
+  t.files("only_it", [](auto& r) {
+    return r.is_baseline() ? std::optional<std::size_t>() : r.c.only_it[r.number - 1];
+  });
+  t.files("only_baseline", [](auto& r) {
+    return r.is_baseline() ? std::optional<std::size_t>() : r.c.only_baseline[r.number - 1];
+  });
+  t.files("ill_before", [](auto& r) { return r.answer().ill_before; });
+  t.files("own_good", [](auto& r) { return r.c.studies[r.number].own_hits; });
+  t.files("own_judged", [](auto& r) { return r.c.studies[r.number].own_judged; });
+  t.json("keys", [](auto& r) { return uncertain_keys_json(r.c.studies[r.number]); });
+  t.json("figures", [](auto& r) { return figures_json(r.c.studies[r.number]); });
+  return {t, variant_rows(c)};
+}
+
+/// The shares of good draws as rows of the metric that the question is, before the metrics.
+struct DifferenceRow {
+  const UncertainComparison& c;
+  std::size_t variant;
+  const MetricInfo* metric;  ///< null: the share of good draws
+  const PairedDifference* d;
+
+  std::string name() const {
+    return std::string(metric != nullptr ? metric->name : name_of_question(c.question));
+  }
+  std::string unit() const { return metric == nullptr ? "1" : std::string(metric->unit); }
+  std::optional<double> of_pairs(double value) const {
+    return d->pairs > 0 ? std::optional(value) : std::nullopt;
+  }
+  Ranged difference() const {
+    if (!d->interval) return {of_pairs(d->difference), {}, {}};
+    return {of_pairs(d->difference), d->interval->low, d->interval->high};
+  }
+};
+
+std::vector<DifferenceRow> difference_rows(const UncertainComparison& c) {
+  std::vector<DifferenceRow> rows;
+  for (std::size_t v = 1; v < c.names.size(); ++v) {
+    rows.push_back({c, v, nullptr, &c.goods[v - 1]});
+    for (const ComparisonRow& row : c.rows) {
+      if (row.variant == v) rows.push_back({c, v, row.metric, &row.difference});
+    }
+  }
+  return rows;
+}
+
+/// compare.csv, with the columns of a comparison of runs.
+CellTable draw_differences_table(const UncertainComparison& c) {
+  Columns<DifferenceRow> t;
+  t.csv("scenario", [](auto& r) { return r.c.studies[r.variant].plan.base.scenario.name; });
+  t.files("variant", [](auto& r) { return r.c.names[r.variant]; });
+  t.csv("baseline", [](auto& r) { return r.c.names.front(); });
+  t.files("client", [](auto&) { return std::string("all"); });
+  t.files("metric", [](auto& r) { return r.name(); });
+  t.files("unit", [](auto& r) { return r.unit(); });
+  t.files("mean", [](auto& r) { return r.of_pairs(r.d->mean); });
+  t.files("baseline_mean", [](auto& r) { return r.of_pairs(r.d->baseline_mean); });
+  t.files("difference ci_low ci_high", [](auto& r) { return r.difference(); });
+  t.files("p_value", [](auto& r) { return r.d->p_value; }).unit("1");
+  t.files("p_holm", [](auto& r) { return r.d->p_holm; }).unit("1");
+  t.csv("significant", [](auto& r) {
+    return std::string(!r.d->p_holm ? "" : r.d->significant ? "yes" : "no");
+  });
+  t.json("significant", [](auto& r) { return r.d->p_holm ? Cell(r.d->significant) : Cell(); });
+  t.files("pairs", [](auto& r) { return r.d->pairs; }).unit("replications");
+  return {t, difference_rows(c)};
+}
+
+/// Each metric as a row: the mean over the draws with the baseline, and how others differ.
+CellTable metrics_table(const UncertainComparison& c) {
+  Columns<const MetricInfo*> t;
+  t.text({"mean over draws", Side::kLeft}, [](auto& m) { return std::string(m->label()); });
+  t.text({c.names.front() + "\n(baseline)"}, [&c](auto& m) {
+    const auto row = std::ranges::find(c.rows, m, &ComparisonRow::metric);
+    const PairedDifference& d = row->difference;
+    return d.pairs == 0 ? std::string("-") : figure_words(*m, d.baseline_mean);
+  });
+  for (std::size_t v = 1; v < c.names.size(); ++v) {
+    t.text({c.names[v]}, [&c, v](auto& m) {
+      const auto row = std::ranges::find_if(
+          c.rows, [&](const ComparisonRow& r) { return r.variant == v && r.metric == m; });
+      const std::size_t draws = c.studies[v].plan.draws.size();
+      return difference_cell(row == c.rows.end() ? nullptr : &*row, draws);
+    });
+  }
+  std::vector<const MetricInfo*> metrics;
+  for (const MetricInfo* m : c.metrics) {
+    if (std::ranges::find(c.rows, m, &ComparisonRow::metric) != c.rows.end()) metrics.push_back(m);
+  }
+  return {t, metrics};
+}
+
+/// The uncertain keys of all variants, each once.
+std::vector<UncertainKey> keys_of_all(const UncertainComparison& c) {
+  std::vector<UncertainKey> keys;
+  for (const UncertainStudy& study : c.studies) {
+    for (const UncertainKey& key : study.plan.keys) {
+      if (std::ranges::find(keys, key.path, &UncertainKey::path) == keys.end()) {
+        keys.push_back(key);
+      }
+    }
+  }
+  return keys;
+}
+
+std::vector<TableSource> variants_tables(const UncertainComparison& c) {
+  std::vector<DrawRow> rows;
+  for (std::size_t v = 0; v < c.names.size(); ++v) {
+    add_rows_of_draws(rows, c.studies[v], c.names[v]);
+  }
+  Columns<DrawRow> t;
+  t.csv("variant", [](auto& r) { return std::string(r.variant); });
+  add_draw_columns(t, keys_of_all(c));
+  return {source_of("compare", draw_differences_table(c)), source_of("variants", variants_table(c)),
+          source_of("uncertain", CellTable{t, rows})};
+}
+
+}  // namespace
+
+Document uncertain_comparison_document(const UncertainComparison& c) {
+  const LoadedScenario& base = c.studies.front().plan.base;
+  const std::size_t draws = c.studies.front().plan.draws.size();
+  const std::size_t keys = keys_of_all(c).size();
+  std::vector<const LoadedScenario*> variants_loaded;
+  for (const UncertainStudy& study : c.studies) variants_loaded.push_back(&study.plan.base);
+  const Heading heading = heading_of(variants_loaded);
+  Document d;
+  d.title(heading, fmt::format("{} of {} on {}, one run each, seed {}",
+                               scenario::said_things(c.names.size(), "variant"),
+                               scenario::said_things(keys, "uncertain key"),
+                               scenario::said_things(draws, "common draw"), base.scenario.seed));
+  const std::vector<ToldSentence> told = VariantsTeller(c).all();
+  std::vector<std::string> sentences;
+  for (const ToldSentence& s : told) sentences.push_back(s.text);
+  d.gap().answer_first(sentences);
+  const CellTable variants = variants_table(c), differences = draw_differences_table(c);
+  d.gap().show(shown(variants));
+  TextTable metrics = shown(metrics_table(c));
+  metrics.fixed = 2;
+  d.gap().show(std::move(metrics));
+  d.say("* significant (p <= 0.05 by Holm's test over the variants); intervals: 95 %, jointly.");
+  d.head("compare", heading, base.scenario, draws);
+  d.member("uncertain_variants", {{"question", name_of_question(c.question)},
+                                  {"baseline", c.names.front()},
+                                  {"variants", rows_json(variants)},
+                                  {"rows", rows_json(differences)}});
+  d.member("sentences", sentences);
+  d.member("told", told_json(told));
+  d.scenario_members(base);
+  d.tables(variants_tables(c));
+  for (const UncertainStudy& study : c.studies) d.scenario_file(study.plan.base);
+  return d;
+}
+
 }  // namespace retrysim::report
 
 namespace retrysim {
 
 Tables tables(const UncertainStudy& study) { return Tables(report::uncertain_tables(study)); }
+
+Tables tables(const UncertainComparison& comparison) {
+  return Tables(report::variants_tables(comparison));
+}
 
 }  // namespace retrysim

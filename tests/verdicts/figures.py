@@ -77,7 +77,8 @@ NOT_IN_FILES = {
     "goodput of the draws before anything goes wrong": {"uncertain"},
 }
 
-UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0,
+         "d": 86400.0}
 FORMULAS = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
             "/": lambda a, b: a / b if b else 0.0, "^": lambda a, b: a ** b,
             "//": lambda a, b: float(math.floor(a / b * (1 + 1e-9))),
@@ -225,8 +226,13 @@ class Recomputed:
         """The values, each with its replication if it has one."""
         file, column = source["file"], source["column"]
         if file == "uncertain.csv":
+            rows = self.files.rows(file, None)
+            others = {(row.get("variant"), row["replication"]): row["outcome"] for row in rows}
             return [(row["replication"], row[column])
-                    for row in self.files.rows(file, None) if self.is_drawn(source, row)]
+                    for row in rows if self.is_drawn(source, row, others)]
+        if file == "compare.csv":
+            return [("", float(row[column])) for row in self.files.rows(file, "all")
+                    if row["variant"] == source["variant"] and row["metric"] == source["metric"]]
         name = source.get("client", source.get("service"))
         if file == "replications.csv":
             values = {}
@@ -265,8 +271,14 @@ class Recomputed:
         return [(row["replication"], float(row[column])) for row in rows]
 
     @staticmethod
-    def is_drawn(source, row):
-        """Whether a draw has such an outcome, and such a value of the key."""
+    def is_drawn(source, row, outcomes):
+        """Whether a draw has such an outcome, and such a value of the key; and that of another
+        variant another outcome."""
+        if "variant" in source and row["variant"] != source["variant"]:
+            return False
+        other = source.get("while")
+        if other and outcomes[other["variant"], row["replication"]] != other["is"]:
+            return False
         if row[source["column"]] != source.get("is", row[source["column"]]):
             return False
         value = float(row[source["where"]]) if "where" in source else 0.0
@@ -466,6 +478,8 @@ class Recomputed:
         """What may have digits without being a figure: names that the scenario gives, HTTP 503."""
         names = {"503"}
         names |= {key["words"] for key in self.result.get("uncertain", {}).get("keys", [])}
+        for each in self.result.get("uncertain_variants", {}).get("variants", []):
+            names |= {key["words"] for key in each["keys"]}
         for kind in ("services", "clients", "disturbances", "calls"):
             for each in self.variant[kind]:
                 names |= {str(each[key]) for key in ("name", "callee", "caller") if key in each}
@@ -474,6 +488,13 @@ class Recomputed:
         for row in self.result.get("slos", []):
             names |= {row["slo"], row["event"]}
         return sorted(names, key=len, reverse=True)
+
+    def without_variants(self, sentence):
+        """The sentence without the names of variants, such as max_attempts=1."""
+        variants = self.result.get("uncertain_variants", {}).get("variants", [])
+        for name in sorted((each["variant"] for each in variants), key=len, reverse=True):
+            sentence = sentence.replace(name, "a variant")
+        return sentence
 
     def budget_problems(self):
         """What slo.csv has of the requests of each event that phases.csv does not have of them, all
@@ -512,7 +533,7 @@ class Recomputed:
         told = [{"client": "all", "rule": "uncertain"} | each
                 for each in self.result.get("told", [])]
         for verdict in self.result.get("verdicts", []) + told:
-            rest, at = verdict["sentence"], 0
+            rest, at = self.without_variants(verdict["sentence"]), 0
             for figure in verdict["figures"]:
                 figures += 1
                 place = rest.find(figure["said"], at)
@@ -642,10 +663,17 @@ def texts(scenarios, seed, everything):
         yield "mixed", mixed(rng), None
     rng = random.Random(f"uncertain {seed}")
     for _ in range((scenarios + 2) // 3):
-        yield "uncertain", uncertain(rng), None
+        text = uncertain(rng)
+        yield "uncertain", text, None
+        yield "variants", text, None
     shipped = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
     for path in shipped if everything else []:
         yield path.stem, None, path
+
+
+DRAWS = ["--uncertain", "--replications", "40"]
+COMMANDS = {"uncertain": ["run", *DRAWS],
+            "variants": ["compare", *DRAWS, "--vary", "client.web.retry.max_attempts=3,1,5"]}
 
 
 def check(program, scenarios, seed, everything):
@@ -657,9 +685,8 @@ def check(program, scenarios, seed, everything):
                 path = Path(folder) / "drawn.toml"
                 path.write_text(text, encoding="utf-8")
             out = Path(folder) / "out"
-            more = ["--uncertain", "--replications", "40"] if name == "uncertain" else []
-            done = subprocess.run([program, "run", path, "--quiet", "--out", out, *more],
-                                  capture_output=True, text=True, check=False)
+            done = subprocess.run([program, *COMMANDS.get(name, ["run"]), path, "--quiet", "--out",
+                                   out], capture_output=True, text=True, check=False)
             if done.returncode == 3 and name == "mixed":
                 continue  # messages may be lost where nothing ends the wait for them
             if done.returncode not in (0, 1):

@@ -28,8 +28,8 @@ from typing import Sequence as _Sequence
 from typing import Union as _Union
 
 from . import _engine
-from .answers import (Advice, Choice, Comparison, Fit, Prediction, Run, SdkUpgrade, Size, Sweep,
-                      Tip, Uncertain, Verdict)
+from .answers import (Advice, Choice, Comparison, Fit, Prediction, Run, SdkUpgrade, Size, Sizes,
+                      Sweep, Tip, Uncertain, UncertainComparison, Verdict)
 from .errors import InputError, LimitExceeded, OutputError, TokenMisuse, WarmupNotFound
 from .scenario import Scenario
 from .scenario import edits_of as _edits_of
@@ -45,7 +45,8 @@ _Changes = _Union[str, _Sequence[str], _Mapping[str, _Any], None]
 __version__: str = _engine.version
 __all__ = ["Advice", "Choice", "Comparison", "Fit", "Imported", "InputError", "LimitExceeded",
            "OutputError", "Prediction", "RetryStrategy", "Run", "Scenario", "SdkUpgrade", "Size",
-           "Sweep", "Table", "Tip", "TokenMisuse", "Uncertain", "Verdict", "WarmupNotFound",
+           "Sizes", "Sweep", "Table", "Tip", "TokenMisuse", "Uncertain", "UncertainComparison",
+           "Verdict", "WarmupNotFound",
            "advise", "choose", "compare", "fit", "from_text", "import_config", "import_kinds",
            "load", "predict", "run", "sdk_upgrade", "size", "sweep", "tip"]
 
@@ -102,12 +103,20 @@ def run(scenario: _Source, set: _Changes = None, uncertain: _Optional[int] = Non
 def compare(scenario: _Source, vary: _Changes = None,
             variants: _Optional[_Mapping[str, _File]] = None, set: _Changes = None,
             baseline: str = "", metrics: _Sequence[str] = (), twin: bool = False,
-            **how: _Any) -> Comparison:
+            uncertain: _Optional[int] = None,
+            **how: _Any) -> _Union[Comparison, UncertainComparison]:
     """Compares variants on common random numbers: every combination of the values to `vary`, such
     as {"client.*.retry.backoff.jitter": ["full", "equal"]}, and `variants`, scenario files by name.
     `metrics` are names of metrics; empty: the usual ones. With `twin` each run that does not
-    recover is repeated without retries."""
+    recover is repeated without retries. With `uncertain`, a number of draws, each run draws what
+    [uncertain] of the scenario leaves open, the same for all variants."""
     file, edits, kept = _source_of(scenario, set)
+    if uncertain is not None:
+        if twin:
+            raise TypeError("twin and uncertain do not go together: each draw is another scenario")
+        return UncertainComparison(_engine.compare_uncertain(
+            file, edits, _choices(vary), _files(variants), baseline, list(metrics), int(uncertain),
+            **how))
     return Comparison(_engine.compare(file, edits, _choices(vary), _files(variants), baseline,
                                       list(metrics), twin, **how))
 
@@ -145,15 +154,19 @@ def tip(scenario: _Source, trigger: str, vary: _Changes = None, set: _Changes = 
 
 def size(scenario: _Source, what: str, disturbances: _Union[str, _Sequence[str]] = (),
          slo: _Union[str, _Sequence[str]] = (), set: _Changes = None, client: str = "all",
-         expectations: bool = False, largest: bool = False, share: float = 0.95,
-         confidence: float = 0.95, max_replications: int = 1000, **how: _Any) -> Size:
+         expectations: bool = False, largest: bool = False, uncertain: bool = False,
+         vary: _Changes = None, share: float = 0.95, confidence: float = 0.95,
+         max_replications: int = 1000, **how: _Any) -> _Union[Size, Sizes]:
     """Searches for the smallest (or largest) safe value of a key, "service.api.servers=4:40": one
     with which at least `share` of the runs recover from each of the `disturbances`
     ("fault.outage.duration=1s,10s") and keep the limits `slo` ("success_rate>=0.99"), with this
-    `confidence`."""
+    `confidence`. If `uncertain`, each run draws what [uncertain] of the scenario leaves open. With
+    values of other keys to `vary` there is a search for each combination."""
     file, edits, kept = _source_of(scenario, set)
-    return Size(_engine.size(file, edits, what, _list(disturbances), _list(slo), client,
-                             expectations, largest, share, confidence, max_replications, **how))
+    kind = Sizes if vary else Size
+    return kind(_engine.size(file, edits, what, _list(disturbances), _list(slo), client,
+                             expectations, largest, uncertain, _choices(vary), share, confidence,
+                             max_replications, **how))
 
 
 def advise(scenario: _Source, set: _Changes = None, **how: _Any) -> Advice:

@@ -164,6 +164,26 @@ class Comparison(Answer):
         return list(self.json["comparison"]["sentences"])
 
 
+class UncertainComparison(Answer):
+    """The answer of `compare(uncertain=...)`: a row of the table `variants` for each variant, of
+    `uncertain` for each variant and draw, and of `compare` for each difference."""
+
+    @property
+    def baseline(self):
+        """The name of the variant that the others are compared with."""
+        return self._engine.facts["baseline"]
+
+    @property
+    def variants(self):
+        """The names of all variants, the baseline first."""
+        return [one["variant"] for one in self.json["uncertain_variants"]["variants"]]
+
+    @property
+    def sentences(self):
+        """Which variant is good in more draws, as the command says it."""
+        return list(self.json["sentences"])
+
+
 class Choice(Answer):
     """The answer of `choose`."""
 
@@ -196,6 +216,11 @@ class Tip(Answer):
         trigger (durations: seconds); None if it was not found."""
         found = self._engine.facts.get("d50")
         return None if found is None else float(found)
+
+
+class Sizes(Answer):
+    """The answer of `size(vary=...)`: a row of the table `frontier` for each combination of values,
+    of `size` for each value that was tried."""
 
 
 class Size(Answer):

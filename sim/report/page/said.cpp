@@ -363,6 +363,11 @@ Json said_of(const Json& result, const PictureTables& tables) {
     const Json& answer = result.at("uncertain");
     sentences = first_of(answer.at("good") == answer.at("judged") ? "good" : "info",
                          result.at("sentences"));
+  } else if (result.contains("uncertain_variants")) {
+    sentences = first_of("info", result.at("sentences"));
+  } else if (result.contains("frontier")) {
+    const bool is_bad = result.at("frontier").at("is_safe") == false;
+    sentences = first_of(is_bad ? "bad" : "good", result.at("sentences"));
   } else if (result.contains("size")) {
     const bool is_bad = result.at("size").at("is_safe") == false;
     sentences = first_of(is_bad ? "bad" : "good", result.at("sentences"));

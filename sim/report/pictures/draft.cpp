@@ -137,8 +137,14 @@ std::string as_title(std::string label) {
 }
 
 std::optional<double> number_in(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, double>, 7> kUnits = {
-      {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"min", 60}, {"s", 1}, {"h", 3600}, {"", 1}}};
+  constexpr std::array<std::pair<std::string_view, double>, 8> kUnits = {{{"ns", 1e-9},
+                                                                          {"us", 1e-6},
+                                                                          {"ms", 1e-3},
+                                                                          {"min", 60},
+                                                                          {"s", 1},
+                                                                          {"h", 3600},
+                                                                          {"d", 86400},
+                                                                          {"", 1}}};
   for (const auto& [unit, scale] : kUnits) {
     if (!text.ends_with(unit)) continue;
     const std::string_view number = scenario::trimmed(text.substr(0, text.size() - unit.size()));

@@ -152,7 +152,9 @@ void add_advice_picture(PictureJson& pictures, const PictureResult& result);
 void add_map_picture(PictureJson& pictures, const PictureResult& result);
 void add_fit_picture(PictureJson& pictures, const PictureResult& result);
 void add_uncertain_picture(PictureJson& pictures, const PictureResult& result);
+void add_uncertain_variants_picture(PictureJson& pictures, const PictureResult& result);
 void add_size_picture(PictureJson& pictures, const PictureResult& result);
+void add_frontier_picture(PictureJson& pictures, const PictureResult& result);
 void add_prediction_picture(PictureJson& pictures, const PictureResult& result);
 
 }  // namespace retrysim::report

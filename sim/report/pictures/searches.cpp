@@ -1067,6 +1067,31 @@ void add_uncertain_picture(PictureJson& pictures, const PictureResult& result) {
   pictures.push_back(std::move(picture));
 }
 
+/// The share of good draws with each variant.
+void add_uncertain_variants_picture(PictureJson& pictures, const PictureResult& result) {
+  const Json& about = result.json.at("uncertain_variants");
+  const bool recovers = about.at("question") == "recovers";
+  PictureTexts names;
+  for (const Json& row : about.at("variants")) names.push_back(row.at("variant"));
+  const VariantLabels labels = variant_labels(names);
+  const std::string share = fmt::format("share of draws that {}", recovers ? "recover" : "keep up");
+  Json panel = panel_json(
+      "uncertain", "What the intervals allow, by variant", upright_axis({share, "1", true}, 1),
+      names_axis(fmt::format("{}", fmt::join(labels.keys, ", ")), names, labels.labels));
+  Json one = series_json(
+      "95 % intervals", {{"colour", "blue"}},
+      from_table("variants.csv", Json::object(), "share", "variant", "ci_low", "ci_high"));
+  one["mark"] = "dot";
+  one["whiskers"] = true;
+  panel["series"].push_back(std::move(one));
+  PictureTexts text;
+  const Json said = result.json.value("sentences", Json::array());
+  if (!said.empty()) text.push_back(said[0]);
+  Json picture = picture_json(result.json, "uncertain", "how sure is it?", std::move(text));
+  picture["panels"].push_back(std::move(panel));
+  pictures.push_back(std::move(picture));
+}
+
 // --- Sizes ---------------------------------------------------------------------------------------
 
 /// A picture of the share of good runs over the value.
@@ -1098,9 +1123,8 @@ void add_size_picture(PictureJson& pictures, const PictureResult& result) {
     PictureTexts found;
     for (std::size_t row = 0; row < table.size(); ++row) {
       const std::string verdict = table.text(row, "verdict");
-      if (std::string_view(verdicts).find(verdict) != std::string_view::npos) {
-        found.push_back(verdict);
-      }
+      const std::string among = fmt::format("|{}|", verdicts);
+      if (among.find(fmt::format("|{}|", verdict)) != std::string::npos) found.push_back(verdict);
     }
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
@@ -1127,6 +1151,63 @@ void add_size_picture(PictureJson& pictures, const PictureResult& result) {
   Json picture = picture_json(result.json, "size", "how big must it be?", std::move(text));
   picture["panels"].push_back(std::move(panel));
   pictures.push_back(std::move(picture));
+}
+
+/// The safe value, and what it costs, over the first of the other keys: a line for each combination
+/// of the rest. Nothing if that key has no numbers.
+void add_frontier_picture(PictureJson& pictures, const PictureResult& result) {
+  const Json& about = result.json.at("frontier");
+  const PictureRows& table = result.table("frontier.csv");
+  const std::vector<std::string> keys = about.at("keys");
+  std::vector<double> across;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    const auto x = table.number(row, keys.front());
+    if (!x) return;
+    if (std::find(across.begin(), across.end(), *x) == across.end()) across.push_back(*x);
+  }
+  if (across.size() < 2) return;
+  std::sort(across.begin(), across.end());
+  // Lines: the values of the other keys, by the first row that has them.
+  std::vector<Json> lines;
+  PictureTexts names;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    Json where = Json::object();
+    std::string name;
+    for (std::size_t k = 1; k < keys.size(); ++k) {
+      where[keys[k]] = table.text(row, keys[k]);
+      name += fmt::format("{}{} {}", name.empty() ? "" : ", ", key_words(keys[k], ""),
+                          table.text(row, keys[k]));
+    }
+    if (std::find(lines.begin(), lines.end(), where) != lines.end()) continue;
+    lines.push_back(std::move(where));
+    names.push_back(clipped(name, 2 * kMaxLabel));
+  }
+  constexpr std::size_t kMostLines = 8;
+  lines.resize(std::min(lines.size(), kMostLines));
+  const std::string key_unit = about.at("key_units").at(0);
+  PictureTexts text;
+  const Json said = result.json.value("sentences", Json::array());
+  if (!said.empty()) text.push_back(said[0]);
+  Json picture = picture_json(result.json, "size", "how big must it be?", std::move(text));
+  const auto add = [&](const std::string& column, const std::string& title, const AxisOf& what) {
+    Extent values;
+    for (std::size_t row = 0; row < table.size(); ++row) values.add(table.number(row, column));
+    if (values.is_empty()) return;
+    Json panel = panel_json(column, title, swept_axis({key_words(keys.front(), key_unit)}, across),
+                            upright_axis(what, values.high));
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      Json one = series_json(names[i].empty() ? title : names[i], look_of(i),
+                             from_table("frontier.csv", lines[i], keys.front(), column));
+      one["mark"] = "dot";
+      one["line"] = true;
+      panel["series"].push_back(std::move(one));
+    }
+    picture["panels"].push_back(std::move(panel));
+  };
+  const std::string path = about.at("path"), unit = about.at("unit");
+  add("value", "Safe value", {key_words(path, unit), unit});
+  add("amplification", "Attempts per request with it", {"attempts per request"});
+  if (!picture["panels"].empty()) pictures.push_back(std::move(picture));
 }
 
 // --- Predictions ---------------------------------------------------------------------------------

@@ -203,20 +203,38 @@ LoadResult load_scenario_file(const std::filesystem::path& path,
   return result;
 }
 
+scenario::FileReader scenario::reader_of(const std::filesystem::path& path,
+                                         const std::filesystem::path& variant,
+                                         const std::vector<std::string>& edits,
+                                         std::vector<Diagnostic>& errors) {
+  const auto alone = [&](const std::filesystem::path& file, const std::string& text) {
+    return FileReader{
+        std::make_unique<ScenarioReader>(text, file.string(), file.parent_path(), edits), file};
+  };
+  std::optional<std::string> keys;
+  if (!variant.empty()) {
+    keys = read_scenario_text(variant, errors);
+    if (!keys) return {};
+    if (is_scenario(*keys)) return alone(variant, *keys);
+  }
+  const auto text = read_scenario_text(path, errors);
+  if (!text) return {};
+  if (!keys) return alone(path, *text);
+  const Overlay overlay{*keys, variant.string(), variant.parent_path()};
+  return {
+      std::make_unique<ScenarioReader>(*text, path.string(), path.parent_path(), edits, &overlay),
+      path};
+}
+
 LoadResult load_scenario_file_with(const std::filesystem::path& path,
                                    const std::filesystem::path& variant,
                                    const std::vector<std::string>& edits,
                                    const std::vector<std::string>& variant_edits) {
   LoadResult result;
-  const auto keys = scenario::read_scenario_text(variant, result.errors);
-  if (!keys) return result;
-  if (is_scenario(*keys)) return load_scenario_file(variant, edits, variant_edits);
-  const auto text = scenario::read_scenario_text(path, result.errors);
-  if (!text) return result;
-  const scenario::Overlay overlay{*keys, variant.string(), variant.parent_path()};
-  result = scenario::ScenarioReader(*text, path.string(), path.parent_path(), edits, &overlay)
-               .load(variant_edits);
-  if (result.loaded) result.loaded->file = path;
+  const scenario::FileReader found = scenario::reader_of(path, variant, edits, result.errors);
+  if (found.reader == nullptr) return result;
+  result = found.reader->load(variant_edits);
+  if (result.loaded) result.loaded->file = found.file;
   return result;
 }
 

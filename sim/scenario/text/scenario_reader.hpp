@@ -71,6 +71,17 @@ class ScenarioReader {
   std::unique_ptr<CsvMemory> memory_ = std::make_unique<CsvMemory>();
 };
 
+/// A reader, and the file that its scenarios are said to come from.
+struct FileReader {
+  std::unique_ptr<const ScenarioReader> reader;
+  std::filesystem::path file;
+};
+
+/// The reader behind `load_scenario_file_with`. An empty `variant`: of `path` alone. Without a
+/// reader if a file cannot be read: `errors` says why.
+FileReader reader_of(const std::filesystem::path& path, const std::filesystem::path& variant,
+                     const std::vector<std::string>& edits, std::vector<Diagnostic>& errors);
+
 }  // namespace retrysim::scenario
 
 namespace retrysim {
