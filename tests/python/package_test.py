@@ -9,6 +9,7 @@ SPDX-License-Identifier: MIT
 """
 
 import argparse
+import ast
 import contextlib
 import gc
 import io
@@ -637,6 +638,24 @@ class Package(unittest.TestCase):
         for name in retrysim.__all__:
             value = getattr(retrysim, name)
             self.assertTrue(value.__doc__, name)
+
+    def test_stub_has_the_names_of_the_engine(self):
+        """Also those of the members of its classes."""
+        engine = retrysim._engine
+        stub = Path(engine.__file__).with_name("_engine.pyi").read_text(encoding="utf-8")
+        told = {}
+        for node in ast.parse(stub).body:
+            if isinstance(node, ast.ClassDef):
+                members = [one.name for one in node.body if isinstance(one, ast.FunctionDef)]
+                told[node.name] = set(members) - {"__init__"}
+            elif isinstance(node, ast.FunctionDef):
+                told[node.name] = set()
+            elif isinstance(node, ast.AnnAssign):
+                told[node.target.id] = set()
+        there = {name: {one for one in dir(value) if not one.startswith("__")}
+                 if isinstance(value, type) else set()
+                 for name, value in vars(engine).items() if not name.startswith("__")}
+        self.assertEqual(told, there)
 
     def test_import_loads_nothing_large(self):
         """Each of these takes longer to import than the package itself."""
