@@ -1,4 +1,5 @@
-# `cpack -G DEB` in a build tree: what is installed, as a Debian package. The version is that of
+# `cpack -G DEB` in a build tree: what is installed, as a Debian package, and the Python module as
+# another one. The version is that of
 # project(), the libraries that the program needs are found by dpkg-shlibdeps.
 
 set(RETRYSIM_MAINTAINER "retrysim authors <retrysim@users.noreply.github.com>" CACHE STRING
@@ -54,4 +55,38 @@ set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
     "cmake, g++, libfmt-dev, librandom123-dev, libtomlplusplus-dev, \
 libyaml-cpp-dev, openmpi-bin, pkg-config, zlib1g-dev")
+
+# A second package, python3-retrysim: the module, which works without the first one.
+if(TARGET retrysim_python)
+  set(module_dir lib/python3/dist-packages/retrysim)
+  set(module_doc_dir ${CMAKE_INSTALL_DATAROOTDIR}/doc/python3-retrysim)
+  set(of_module COMPONENT python EXCLUDE_FROM_ALL)
+  install(TARGETS retrysim_python LIBRARY DESTINATION ${module_dir} ${of_module})
+  install(FILES ${python_modules} DESTINATION ${module_dir} ${of_module})
+  install(FILES ${plotting_modules} DESTINATION ${module_dir}/plotting ${of_module})
+  install(FILES LICENSE RENAME copyright DESTINATION ${module_doc_dir} ${of_module})
+  install(FILES ${PROJECT_BINARY_DIR}/changelog.gz ${PROJECT_BINARY_DIR}/changelog.Debian.gz
+          DESTINATION ${module_doc_dir} ${of_module})
+
+  add_dependencies(installable retrysim_python)
+
+  set(CPACK_COMPONENTS_ALL Unspecified python)
+  set(CPACK_DEB_COMPONENT_INSTALL ON)
+  set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME ${CPACK_PACKAGE_NAME})
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-retrysim)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  # The module is compiled for one version of Python.
+  set(python_release ${PYTHON_VERSION_MAJOR}.${PYTHON_VERSION_MINOR})
+  math(EXPR python_next "${PYTHON_VERSION_MINOR} + 1")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= ${python_release}), \
+python3 (<< ${PYTHON_VERSION_MAJOR}.${python_next}), python3-numpy")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "python3-matplotlib, python3-pandas")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "jupyter-notebook, retrysim")
+  set(CPACK_DEBIAN_UNSPECIFIED_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION}")
+  set(CPACK_DEBIAN_PYTHON_DESCRIPTION
+"This is retrysim in Python, without the program: every question as a
+function (run, compare, choose, sweep, tip, size, advise, predict, fit).
+Results are tables for numpy, pandas and Arrow, with the same bytes as the
+files of the program, and retry strategies may be Python classes.")
+endif()
 include(CPack)

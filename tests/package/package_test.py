@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""The Debian package: what it says of itself, what is in it, and whether it works from a folder.
+"""The Debian packages: what they say of themselves, what is in them, and whether they work from a
+folder.
 
     package_test.py --folder FOLDER --root FOLDER --version VERSION
 
-FOLDER is where cpack has left the package.
+FOLDER is where cpack has left the packages.
 
 SPDX-License-Identifier: MIT
 """
@@ -40,9 +41,9 @@ def output_of(*command, **options):
     return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
 
 
-def package_file():
-    """The newest package in the folder."""
-    found = sorted(OPTIONS.folder.glob("*.deb"), key=lambda path: path.stat().st_mtime)
+def package_file(name="retrysim"):
+    """The newest package of that name in the folder."""
+    found = sorted(OPTIONS.folder.glob(f"{name}_*.deb"), key=lambda path: path.stat().st_mtime)
     return found[-1]
 
 
@@ -185,6 +186,57 @@ class Contents(unittest.TestCase):
         self.assertEqual(found.returncode, 0, found.stderr)
         cache = (self.folder / "consumer" / "CMakeCache.txt").read_text()
         self.assertIn(f"retrysim_DIR:PATH={self.root}", cache)
+
+
+class PythonPackage(unittest.TestCase):
+    """python3-retrysim, without the other package."""
+
+    @classmethod
+    def setUpClass(cls):
+        if not list(OPTIONS.folder.glob("python3-retrysim_*.deb")):
+            raise unittest.SkipTest("the build tree has no Python module")
+        cls.package = package_file("python3-retrysim")
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        subprocess.run(["dpkg-deb", "--extract", cls.package, cls.folder / "root"], check=True)
+        (cls.folder / "small.toml").write_text(SCENARIO)
+
+    def test_fields(self):
+        def field(name):
+            return output_of("dpkg-deb", "--field", self.package, name).strip()
+
+        self.assertEqual(field("Version"), OPTIONS.version + "-1")
+        self.assertEqual(field("Section"), "python")
+        self.assertRegex(field("Depends"), r"(^|, )libc6 \(>= ")
+        self.assertRegex(field("Depends"), r"python3 \(>= 3\.\d+\), python3 \(<< 3\.\d+\)")
+        self.assertIn("python3-numpy", field("Depends"))
+        self.assertNotIn("openmpi", field("Depends"))
+        self.assertGreater(len(field("Description").splitlines()), 3)
+
+    def test_contents(self):
+        modules = self.folder / "root" / "usr" / "lib" / "python3" / "dist-packages"
+        packed = {path.name for path in (modules / "retrysim").iterdir()}
+        shipped = {path.name for path in (OPTIONS.root / "sim" / "python" / "retrysim").iterdir()
+                   if path.suffix in (".py", ".pyi", ".typed")}
+        engine = {name for name in packed if name.startswith("_engine.cpython-")}
+        self.assertEqual(len(engine), 1)
+        self.assertEqual(packed - engine, shipped | {"plotting"})
+        for line in output_of("dpkg-deb", "--contents", self.package).splitlines():
+            mode, owner, *_, name = line.split()
+            self.assertEqual((mode, owner), ("drwxr-xr-x" if mode[0] == "d" else "-rw-r--r--",
+                                             "root/root"), name)
+        places = {path.relative_to(self.folder / "root").as_posix()
+                  for path in (self.folder / "root").rglob("*") if path.is_file()}
+        self.assertEqual({name for name in places if "/doc/" not in name
+                          and not name.startswith("usr/lib/python3/dist-packages/retrysim/")},
+                         set())
+
+    def test_it_works(self):
+        code = ("import retrysim; r = retrysim.run('small.toml'); print(len(r['replications']) > 0,"
+                " retrysim.__version__); r.plot(); print(len(r['summary'].to_pandas()) > 0)")
+        told = output_of("/usr/bin/python3", "-B", "-c", code, cwd=self.folder, env={
+            "PYTHONPATH": str(self.folder / "root/usr/lib/python3/dist-packages"),
+            "HOME": str(self.folder), "PATH": "/usr/bin:/bin", "MPLBACKEND": "agg"})
+        self.assertEqual(told.split(), ["True", OPTIONS.version, "True"])
 
 
 if __name__ == "__main__":
