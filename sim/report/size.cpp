@@ -502,6 +502,7 @@ struct FrontierRow {
     return at && report.found() ? study.answer.find(*at) : nullptr;
   }
   bool is_all_safe() const { return study.answer.outcome == SizeOutcome::kAllSafe; }
+  bool is_none_safe() const { return study.answer.outcome == SizeOutcome::kNoneSafe; }
   /// A single safe value, or the safe end of a bracket; where all values are safe there is none.
   std::optional<double> value() const { return is_all_safe() ? std::nullopt : report.found(); }
   std::optional<double> figure(std::size_t f) const {
@@ -580,17 +581,19 @@ class FrontierReport {
 
   std::vector<std::string> sentences() const {
     std::vector<std::string> all = {answer()};
-    std::vector<std::string> safe, without;
+    std::vector<std::string> safe, none, without;
     for (const FrontierRow& r : rows_) {
-      if (r.is_all_safe()) safe.push_back(r.point.name);
-      if (!r.report.found()) without.push_back(fmt::format("{} ({})", r.point.name, r.words()));
+      if (r.is_all_safe()) {
+        safe.push_back(r.point.name);
+      } else if (r.is_none_safe()) {
+        none.push_back(r.point.name);
+      } else if (!r.report.found()) {
+        without.push_back(fmt::format("{} ({})", r.point.name, r.words()));
+      }
     }
-    if (safe.size() < rows_.size()) {
-      add_points(all, "Every value that was tried is safe at", std::move(safe));
-    }
-    if (without.size() < rows_.size()) {
-      add_points(all, "There is no single safe value at", std::move(without));
-    }
+    add_points(all, "Every value that was tried is safe at", std::move(safe));
+    add_points(all, "No value that was tried is safe at", std::move(none));
+    add_points(all, "There is no single safe value at", std::move(without));
     all.push_back(fmt::format(
         "Safe: at least {} of {}, with {} confidence at each point.",
         said_percentage(first().search.share),
@@ -649,11 +652,12 @@ class FrontierReport {
   }
 
  private:
-  /// A sentence about some points, if there are any: the first five by their names.
-  static void add_points(std::vector<std::string>& sentences, std::string_view begin,
-                         std::vector<std::string> points) {
+  /// A sentence about some points, unless there are none, or all, which the answer says then: the
+  /// first five by their names.
+  void add_points(std::vector<std::string>& sentences, std::string_view begin,
+                  std::vector<std::string> points) const {
     constexpr std::size_t kMost = 5;
-    if (points.empty()) return;
+    if (points.empty() || points.size() == rows_.size()) return;
     const std::size_t more = points.size() > kMost ? points.size() - kMost : 0;
     points.resize(points.size() - more);
     sentences.push_back(fmt::format("{} {}{}.", begin, fmt::join(points, ", "),
@@ -662,9 +666,10 @@ class FrontierReport {
 
   std::string answer() const {
     const FrontierRow *least = nullptr, *most = nullptr;
-    std::size_t found = 0, safe = 0, largest = 0;
+    std::size_t found = 0, safe = 0, none = 0, largest = 0;
     for (const FrontierRow& r : rows_) {
       safe += r.is_all_safe() ? 1 : 0;
+      none += r.is_none_safe() ? 1 : 0;
       const auto value = r.value();
       if (!value) continue;
       ++found;
@@ -675,6 +680,10 @@ class FrontierReport {
     if (safe == rows_.size()) {
       return fmt::format("It does not depend on {}: every value that was tried is safe at {}.",
                          first_report().key(), points_text());
+    }
+    if (none == rows_.size()) {
+      return fmt::format("No {} is enough: none that was tried is safe at any of {}.",
+                         first_report().bare_key(), points_text());
     }
     if (least == nullptr) {
       return fmt::format("There is no single safe {} at any of {}.", first_report().bare_key(),
@@ -691,7 +700,7 @@ class FrontierReport {
     if (low == high) {
       return fmt::format("{} is {} at {}.", begin, low,
                          found == rows_.size() ? "each of " + points_text()
-                                               : scenario::said_things(found, "point"));
+                                               : fmt::format("{} of {}", found, points_text()));
     }
     return fmt::format("{} goes from {} ({}) to {} ({}).", begin, low, least->point.name, high,
                        most->point.name);
@@ -731,7 +740,7 @@ Document frontier_document(const SizeFrontierPlan& plan, const std::vector<SizeS
   const std::vector<std::string> sentences = report.sentences();
   d.gap().answer_first(sentences);
   TextTable points = shown(report.points());
-  points.fixed = plan.keys.size() + 1;
+  points.fixed = plan.keys.size();
   d.gap().show(std::move(points));
   d.head("size", heading, plan.base.scenario, report.runs());
   d.member("frontier", {{"path", first.key.path},

@@ -654,6 +654,10 @@ class VariantsTeller {
     s.part(it, draws_in_which(v, 0), all, DrawSources{name(v)}.count(), "draw")
         << ", only with " << name(0) << " in ";
     s.say(fmt::format("{}", other), static_cast<double>(other), draws_in_which(0, v));
+    if (it + other == 0) {
+      s << "; no draw tells them apart.";
+      return s;
+    }
     s << (against(v).significant ? "; the difference is significant" : "; that may be chance");
     if (const auto p = against(v).p_holm) {
       constexpr double kLeast = 0.001;
