@@ -1097,6 +1097,7 @@ Found drain_hides_overload(const GroupCase& c) {
 }
 
 using enum Severity;
+constexpr bool kOfDisturbance = true;
 constexpr std::array kOverloadRules = {
     Rule{{"overload-without-retries", kBad, false,
           "while nothing is wrong, first attempts ask for more than the capacity, and not by "
@@ -1116,12 +1117,17 @@ constexpr std::array kOverloadRules = {
     Rule{{"slow-or-far", kInfo, false,
           "the answer is not good, and a fault makes the service or some of its instances slower "
           "or farther away, by half of an attempt at least, and no load explains that"},
-         slow_or_far},
+         slow_or_far,
+         kOfDisturbance},
     Rule{{"no-capacity", kInfo, false, "a fault leaves the service no servers, or no speed"},
-         nothing_served},
+         nothing_served,
+         kOfDisturbance},
     Rule{{"unreachable", kInfo, false, "a fault makes the service or instances refuse connections"},
-         unreachable},
-    Rule{{"silent", kInfo, false, "a fault makes the service or instances a black hole"}, silent},
+         unreachable,
+         kOfDisturbance},
+    Rule{{"silent", kInfo, false, "a fault makes the service or instances a black hole"},
+         silent,
+         kOfDisturbance},
     Rule{{"answers-errors", kInfo, false,
           "the answer is not good, and the service answers 1 % of the attempts that reach it or "
           "more with random errors, or so many more during a fault"},
@@ -1135,13 +1141,18 @@ constexpr std::array kOverloadRules = {
          profile_takes_capacity},
     Rule{{"overload-by-disturbance", kInfo, false,
           "first attempts ask for more than the capacity that the disturbance leaves"},
-         overload_by_disturbance},
+         overload_by_disturbance,
+         kOfDisturbance},
     Rule{{"queue-outlasts-timeout", kBad, false,
           "the queue holds more work than a timeout lasts, and most of what is served is late"},
          queue_outlasts_timeout},
     Rule{{"slow-queue-outlasts-timeout", kInfo, false,
           "the same, but only with the capacity that a fault leaves"},
-         slow_queue_outlasts_timeout},
+         slow_queue_outlasts_timeout,
+         kOfDisturbance},
+    Rule{{"limit-refuses", kInfo, false,
+          "an adaptive limit on concurrency refuses 1 % of the attempts or more"},
+         limit_refuses},
     Rule{{"retries-keep-it-down", kBad, false,
           "it does not recover, and only with the retries is the load above capacity"},
          retries_keep_it_down},
@@ -1159,7 +1170,8 @@ constexpr std::array kOverloadRules = {
     Rule{{"autoscaling-is-late", kInfo, false,
           "the answer is not good, and during the disturbance first attempts ask for more servers "
           "than autoscaling has by then, and for fewer than it may have"},
-         scales_too_late},
+         scales_too_late,
+         kOfDisturbance},
     Rule{{"refusals-take-servers", kBad, false,
           "refusals that cost server time (reject_cost) ask for a fifth of it or more"},
          refusals_take_servers},
@@ -1171,9 +1183,6 @@ constexpr std::array kOverloadRules = {
           "the service sheds by priority, and turned away 1 % of the attempts of a group or more, "
           "and a smaller share of those of the highest priority"},
          shed_first},
-    Rule{{"limit-refuses", kInfo, false,
-          "an adaptive limit on concurrency refuses 1 % of the attempts or more"},
-         limit_refuses},
     Rule{{"connections-are-bottleneck", kBad, false,
           "a quarter of the latency or more is waiting for a connection"},
          connections_are_bottleneck},

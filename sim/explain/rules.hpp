@@ -30,6 +30,9 @@ struct Rule {
   VerdictRule about;
   /// Returns empty if the rule does not apply.
   std::optional<Finding> (*find)(const GroupCase&);
+  /// A cause that only the disturbance can bring. Where the group fares badly before it already,
+  /// such causes come after those that hold all along.
+  bool of_disturbance = false;
 };
 
 /// The rules that give a group its answer. Exactly one applies: the first whose `find` gives one.

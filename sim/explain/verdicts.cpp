@@ -46,10 +46,14 @@ void add_group(std::vector<Verdict>& verdicts, const explain::GroupCase& group) 
     }
   }
   if (group.total.requests == 0) return;  // there is nothing to explain
-  for (const auto rules :
-       {explain::graph_rules(), explain::overload_rules(), explain::client_rules()}) {
-    for (const explain::Rule& rule : rules) {
-      if (auto found = rule.find(group)) add(verdicts, rule, name, *std::move(found));
+  const bool was_sick = explain::is_sick_before_it(group);
+  for (const bool after : {false, true}) {
+    for (const auto rules :
+         {explain::graph_rules(), explain::overload_rules(), explain::client_rules()}) {
+      for (const explain::Rule& rule : rules) {
+        if ((was_sick && rule.of_disturbance) != after) continue;
+        if (auto found = rule.find(group)) add(verdicts, rule, name, *std::move(found));
+      }
     }
   }
 }

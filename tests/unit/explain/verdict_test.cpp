@@ -1108,6 +1108,39 @@ TEST_CASE("A throttle in front of servers that are all busy is not said to leave
   CHECK_THAT(said(edits), Catch::Contains(" % of the servers' time is busy"));
 }
 
+TEST_CASE("What holds all along comes before what the disturbance adds to it") {
+  constexpr const char* kSale = R"(
+name = "sale"
+duration = "60s"
+replications = 2
+[service.api]
+servers = 20
+service_time = { distribution = "exponential", mean = "20ms" }
+concurrency = { control = "vegas" }
+[client.web]
+count = 100
+arrivals = { process = "poisson", total_rate = 700 }
+attempt_timeout = "500ms"
+surge = { sale = { start = "20s", duration = "20s", factor = 2 } }
+retry = { mode = "standard" }
+)";
+  const auto order = [](const std::vector<Verdict>& all) {
+    const Verdict* surge = find(all, "overload-by-disturbance");
+    const Verdict* limit = find(all, "limit-refuses");
+    INFO(listed(all));
+    REQUIRE((surge != nullptr && limit != nullptr));
+    return surge < limit ? "surge, limit" : "limit, surge";
+  };
+  // A limit of 6 or so lets 300/s pass: too few before the surge already.
+  const std::vector<Verdict> sick = verdicts_on(kSale, {});
+  CHECK(sick.front().rule == "down-before");
+  CHECK(order(sick) == std::string("limit, surge"));
+  const std::vector<Verdict> well =
+      verdicts_on(kSale, {"client.web.arrivals.total_rate=250", "client.web.surge.sale.factor=5"});
+  CHECK(well.front().rule != "down-before");
+  CHECK(order(well) == std::string("surge, limit"));
+}
+
 TEST_CASE("Instances without a fault keep their capacity") {
   // A fifth of 200/s is 20 times slower: 162/s is left.
   const Edits one = {"service.api.servers=1",         "service.api.instances=5",
