@@ -250,6 +250,41 @@ void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
   }
 }
 
+/// Closed loops whose requests the service refuses in no time, so that they ask again at the same
+/// moment: simulated time stands still.
+void warn_of_loop_without_time(const Scenario& scenario, const ServiceLoad& load,
+                               std::vector<Warning>& warnings) {
+  const ServiceSpec& s = *load.spec;
+  if (scenario.network.latency.mean_seconds() > 0 || s.rejection.cost > Duration::zero()) return;
+  double asking = 0;
+  const ClientSpec* unending = nullptr;
+  for (const std::size_t i : load.clients) {
+    const ClientSpec& c = scenario.clients[i];
+    if (c.arrivals.process != ArrivalProcess::kClosed) continue;
+    asking += static_cast<double>(c.count) * c.arrivals.concurrency;
+    const bool waits_to_ask = c.arrivals.think_time.mean_seconds() > 0;
+    const bool waits_to_retry =
+        flow::most_attempts(c) > 1 && backoff_moments(c.retry.backoff, true, 1).mean > 0;
+    if (!waits_to_ask && !waits_to_retry) unending = &c;
+  }
+  if (unending == nullptr) return;
+  const bool is_throttled = load.granted < load.rate;
+  const bool is_full =
+      load.capacity + static_cast<double>(s.queue.capacity) * s.instances.count < asking;
+  if (!is_throttled && !is_full) return;
+  const std::string client = path_of(*unending), service = "service." + s.name;
+  warnings.push_back(
+      {client,
+       fmt::format("{}.arrivals.think_time, {}.reject_cost, network.latency", client, service),
+       fmt::format("{} refuses at once what {}, and {} asks for the next thing at the same "
+                   "moment: once that happens, simulated time stands still, and the run ends with "
+                   "an error.",
+                   s.name, is_throttled ? "its throttle does not let pass" : "finds its queue full",
+                   unending->name),
+       fmt::format("{}.arrivals.think_time, {}.reject_cost or network.latency above 0 s.", client,
+                   service)});
+}
+
 void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
                          std::vector<Warning>& warnings) {
   const ClientSpec& c = *t.spec;
@@ -309,6 +344,7 @@ void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
     warn_of_last_attempts(scenario, load, warnings);
   }
   warn_of_throttle(scenario, load, warnings);
+  warn_of_loop_without_time(scenario, load, warnings);
 }
 
 void warn_of_pool(const ClientTimes& t, bool open, std::vector<Warning>& warnings) {

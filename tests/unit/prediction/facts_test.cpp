@@ -791,6 +791,31 @@ TEST_CASE("What a throttle's bucket has at first may pass, too") {
              Catch::Contains("a limit of 50/s: ") && Catch::Contains("at most 33.3 %"));
 }
 
+TEST_CASE("A closed loop whose refusals take no time is warned of") {
+  const auto warned = [](const std::string& service, const std::string& client,
+                         const std::string& network = "") {
+    const Facts facts = facts_of(scenario_of(
+        "name = \"loop\"\nduration = 100\n" + network +
+        "[service.api]\nservers = 4\nservice_time = \"20ms\"\n" + service +
+        "[client.web]\ncount = 10\narrivals = { process = \"closed\"" + client + " }\n"));
+    return warns(facts, "client.web.arrivals.think_time, service.api.reject_cost, network.latency",
+                 "simulated time stands still");
+  };
+  const std::string no_retries = " }\nretry = { mode = \"none\"";
+  const std::string throttle = "throttle = { rate = 50 }\n";
+  CHECK(warned(throttle, no_retries));
+  CHECK(warned("queue = { capacity = 5 }\n", no_retries));
+  CHECK_FALSE(warned("queue = { capacity = 6 }\n", no_retries));  // has room for all ten
+  CHECK_FALSE(warned("throttle = { rate = 500 }\n", no_retries));
+  CHECK(warned(throttle,
+               " }\nretry = { mode = \"custom\", max_attempts = 3, backoff = { base = \"0s\" }"));
+  // Time passes at the client, at the service or on the way.
+  CHECK_FALSE(warned(throttle, ", think_time = \"1ms\"" + no_retries));
+  CHECK_FALSE(warned(throttle, " }\nretry = { mode = \"standard\""));
+  CHECK_FALSE(warned(throttle + "reject_cost = \"1ms\"\n", no_retries));
+  CHECK_FALSE(warned(throttle, no_retries, "network = { latency = \"1ms\" }\n"));
+}
+
 TEST_CASE("So many adaptive clients as their least rates allow are advised") {
   const auto advised = [](const std::string& count) {
     for (const Warning& w :
