@@ -16,6 +16,7 @@
 #include "report/folder/output.hpp"
 #include "report/folder/result_folder.hpp"
 #include "report/run/access_log.hpp"
+#include "report/run/against.hpp"
 #include "report/run/evaluation.hpp"
 #include "report/run/files.hpp"
 #include "report/run/gate.hpp"
@@ -41,6 +42,7 @@ struct RunOptions : SimulationSettings {
   bool fingerprint = false, twin = false, strict = false, annotations = false, uncertain = false;
   std::string access_log;  ///< file of the access log; empty: none
   std::string junit;       ///< the JUnit file; empty: none
+  std::string against;     ///< folder of a kept result; empty: none
   std::vector<experiment::TwinPart> twin_parts;
 };
 
@@ -48,6 +50,7 @@ struct RunOptions : SimulationSettings {
 struct PlannedRun {
   LoadedScenario loaded;
   fs::path folder;
+  std::optional<report::KeptRun> kept = {};  ///< what it is compared with
 };
 
 constexpr std::string_view kTwinOfRetries = "retries";
@@ -130,6 +133,15 @@ Options<RunOptions> run_options() {
        into(&O::uncertain),
        [](const O& o) -> std::vector<std::string> {
          return o.uncertain ? std::vector<std::string>{"--uncertain"} : std::vector<std::string>();
+       }},
+      {{"against", "DIR",
+        "compare with a result of run that was kept, on the same random numbers: exit status 1 if "
+        "success, recovery, the p99 latency of successes or the error budget used is worse by more "
+        "than chance explains. With several scenarios DIR/NAME each"},
+       into(&O::against),
+       [](const O& o) -> std::vector<std::string> {
+         return o.against.empty() ? std::vector<std::string>()
+                                  : std::vector<std::string>{"--against " + o.against};
        }},
       {{"strict", "", "count uncertain expectations as failures"}, into(&O::strict)},
       {{"junit", "FILE",
@@ -218,7 +230,7 @@ void print_summary(const RunOptions& options, const report::Evaluation& evaluati
   }
 }
 
-/// Prints which expectations do not hold if the summary for people does not say it, and with
+/// Prints which checks do not hold if the summary for people does not say it, and with
 /// --strict which of them count.
 void print_misses(const RunOptions& options, const report::JudgedScenario& judged) {
   if (options.annotations) {
@@ -227,10 +239,13 @@ void print_misses(const RunOptions& options, const report::JudgedScenario& judge
   }
   const bool shown = !options.quiet && options.format == "table";
   const bool several = options.scenarios.size() > 1;
-  for (const ExpectationResult& result : judged.expectations) {
-    if (result.holds() || (shown && (result.fails() || !options.strict))) continue;
-    report::print_error("{} {}{}\n", report::is_failure(result, options.strict) ? "FAIL" : "WARN",
-                        report::expectation_text(result), several ? " (" + judged.title + ")" : "");
+  for (const report::Check& check : judged.checks) {
+    const bool fails = check.verdict == ExpectationVerdict::kFails;
+    if (check.verdict == ExpectationVerdict::kHolds || (shown && (fails || !options.strict))) {
+      continue;
+    }
+    report::print_error("{} {}{}\n", report::is_failure(check, options.strict) ? "FAIL" : "WARN",
+                        check.text, several ? " (" + judged.title + ")" : "");
   }
 }
 
@@ -253,6 +268,36 @@ bool is_same_place(const fs::path& a, const fs::path& b) {
   std::error_code error;
   return fs::weakly_canonical(fs::absolute(a), error) ==
          fs::weakly_canonical(fs::absolute(b), error);
+}
+
+/// Reads the kept result of each scenario. Throws DamagedResult, and UsageError for one that the
+/// scenario cannot be compared with.
+void read_kept(const RunOptions& options, std::vector<PlannedRun>& planned) {
+  if (options.against.empty()) return;
+  for (PlannedRun& p : planned) {
+    const Scenario& scenario = p.loaded.scenario;
+    fs::path folder = options.against;
+    if (planned.size() > 1) folder /= scenario.name;
+    if (is_same_place(folder, p.folder)) {
+      throw UsageError(fmt::format(
+          "--against: this run's own result goes to {} and would replace what it is compared with; "
+          "keep that elsewhere, or give another --out",
+          folder.string()));
+    }
+    p.kept = report::read_kept_run(folder);
+    if (p.kept->seed != scenario.seed) {
+      throw UsageError(fmt::format(
+          "--against: {} was run with seed {} and {} has {}, so that they meet different demand; "
+          "add --seed {}",
+          folder.string(), p.kept->seed, scenario.name, scenario.seed, p.kept->seed));
+    }
+    if (p.kept->replications < 2 || scenario.replications < 2) {
+      throw UsageError(
+          fmt::format("--against: {} has one replication; chance cannot be told from "
+                      "a loss without two",
+                      p.kept->replications < 2 ? folder.string() : scenario.name));
+    }
+  }
 }
 
 /// Throws OutputError if an output file would replace another one, or a file of a result.
@@ -289,14 +334,14 @@ class Gate {
   }
 
   void add(report::JudgedScenario scenario) {
-    if (scenario.expectations.empty() && (junit_ || options_.annotations || options_.strict)) {
+    if (scenario.checks.empty() && (junit_ || options_.annotations || options_.strict)) {
       report::print_error("note: {} has no expectation, so there is nothing to fail\n",
                           scenario.title);
     }
     print_misses(options_, scenario);
-    passed_ &= std::none_of(
-        scenario.expectations.begin(), scenario.expectations.end(),
-        [&](const ExpectationResult& e) { return report::is_failure(e, options_.strict); });
+    passed_ &= std::ranges::none_of(scenario.checks, [&](const report::Check& check) {
+      return report::is_failure(check, options_.strict);
+    });
     scenarios_.push_back(std::move(scenario));
   }
 
@@ -372,8 +417,14 @@ void run_one(const RunOptions& options, const PlannedRun& planned, Session& sess
   const report::Evaluation evaluation(results);
   report::Document document = report::run_document(evaluation);
   if (options.twin) document.member("twin", true);
+  report::JudgedScenario judged = report::judged(loaded, evaluation.expectations);
+  if (planned.kept) {
+    const report::Against found = report::against(*planned.kept, evaluation);
+    report::add_against(document, found);
+    for (report::Check& check : report::checks_of(found)) judged.checks.push_back(std::move(check));
+  }
   document.write_files(folder);
-  gate.add(report::judged(loaded, evaluation.expectations));
+  gate.add(std::move(judged));
   print_summary(options, evaluation, document, folder, json);
 }
 
@@ -383,6 +434,7 @@ void check_uncertain(const RunOptions& o) {
   const std::pair<bool, std::string_view> others[] = {{o.fingerprint, "fingerprint"},
                                                       {!o.access_log.empty(), "access-log"},
                                                       {o.twin || !o.twin_parts.empty(), "twin"},
+                                                      {!o.against.empty(), "against"},
                                                       {o.strict, "strict"},
                                                       {!o.junit.empty(), "junit"},
                                                       {o.annotations, "annotations"}};
@@ -431,7 +483,7 @@ constexpr const char* kRunUsage =
     "\n"
     "An [expect.NAME] of a scenario holds if the whole 95 % interval of its metric\n"
     "keeps the bound, fails if none of it does (exit status 1), and is uncertain in\n"
-    "between.\n";
+    "between. No worse than last time? --against DIR compares with a kept result.\n";
 
 int run(const Arguments& arguments) {
   const auto options = run_options().read(with_value_of_twin(arguments), kRunUsage, "scenario",
@@ -449,8 +501,14 @@ int run(const Arguments& arguments) {
   }
   if (options->uncertain) check_uncertain(*options);
   return in_session({"run", arguments}, *options, [&](Session& session) -> int {
-    const auto planned = plan(*options);
+    auto planned = plan(*options);
     if (!planned) return kBadInput;
+    try {
+      read_kept(*options, *planned);
+    } catch (const report::DamagedResult& e) {
+      report::print_error("retrysim: error: --against: {}\n", e.what());
+      return kBadInput;
+    }
     if (options->uncertain) {
       JsonOutput json(planned->size());
       bool valid = true;

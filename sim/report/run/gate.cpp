@@ -12,9 +12,15 @@
 
 namespace retrysim::report {
 
-JudgedScenario judged(const LoadedScenario& loaded, std::vector<ExpectationResult> expectations) {
-  return {heading_of(loaded).title, loaded.file.string(), loaded.expectation_lines,
-          std::move(expectations)};
+JudgedScenario judged(const LoadedScenario& loaded,
+                      const std::vector<ExpectationResult>& expectations) {
+  JudgedScenario judged{heading_of(loaded).title, loaded.file.string(), {}};
+  for (std::size_t i = 0; i < expectations.size(); ++i) {
+    const ExpectationResult& result = expectations[i];
+    judged.checks.push_back({result.expectation.name, loaded.expectation_lines[i], result.verdict,
+                             expectation_text(result)});
+  }
+  return judged;
 }
 
 // --- JUnit ---------------------------------------------------------------------------------------
@@ -42,18 +48,16 @@ std::string xml_text(std::string_view text) {
   return xml;
 }
 
-std::string test_case(const JudgedScenario& scenario, std::size_t i, bool strict) {
-  const ExpectationResult& result = scenario.expectations[i];
+std::string test_case(const JudgedScenario& scenario, const Check& check, bool strict) {
   std::string xml = fmt::format(R"(    <testcase classname="{}" name="{}")",
-                                xml_text(scenario.title), xml_text(result.expectation.name));
+                                xml_text(scenario.title), xml_text(check.name));
   if (!scenario.file.empty()) xml += fmt::format(R"( file="{}")", xml_text(scenario.file));
-  if (scenario.lines[i] > 0) xml += fmt::format(R"( line="{}")", scenario.lines[i]);
+  if (check.line > 0) xml += fmt::format(R"( line="{}")", check.line);
   xml += ">\n";
-  const std::string found = xml_text(expectation_text(result));
-  if (is_failure(result, strict)) {
-    xml +=
-        fmt::format("      <failure type=\"{}\" message=\"{}\"/>\n", name(result.verdict), found);
-  } else if (result.holds()) {
+  const std::string found = xml_text(check.text);
+  if (is_failure(check, strict)) {
+    xml += fmt::format("      <failure type=\"{}\" message=\"{}\"/>\n", name(check.verdict), found);
+  } else if (check.verdict == ExpectationVerdict::kHolds) {
     xml += fmt::format("      <system-out>{}</system-out>\n", found);
   } else {
     xml += fmt::format("      <skipped message=\"{}\"/>\n", found);
@@ -66,11 +70,11 @@ struct Counts {
   std::size_t tests = 0, failures = 0, skipped = 0;
 
   void add(const JudgedScenario& scenario, bool strict) {
-    for (const ExpectationResult& result : scenario.expectations) {
-      const bool failure = is_failure(result, strict);
+    for (const Check& check : scenario.checks) {
+      const bool failure = is_failure(check, strict);
       ++tests;
       failures += failure;
-      skipped += !failure && !result.holds();
+      skipped += !failure && check.verdict != ExpectationVerdict::kHolds;
     }
   }
   std::string attributes() const {
@@ -90,9 +94,7 @@ std::string junit_xml(std::span<const JudgedScenario> scenarios, bool strict) {
     all.add(scenario, strict);
     suites +=
         fmt::format("  <testsuite name=\"{}\" {}>\n", xml_text(scenario.title), own.attributes());
-    for (std::size_t i = 0; i < scenario.expectations.size(); ++i) {
-      suites += test_case(scenario, i, strict);
-    }
+    for (const Check& check : scenario.checks) suites += test_case(scenario, check, strict);
     suites += "  </testsuite>\n";
   }
   return fmt::format("{} {}>\n{}</testsuites>\n", kJUnitHead, all.attributes(), suites);
@@ -124,15 +126,13 @@ std::string property(std::string_view text) { return escaped(text, "%\r\n:,"); }
 
 std::string github_annotations(const JudgedScenario& scenario, bool strict) {
   std::string lines;
-  for (std::size_t i = 0; i < scenario.expectations.size(); ++i) {
-    const ExpectationResult& result = scenario.expectations[i];
-    if (result.holds()) continue;
-    lines += is_failure(result, strict) ? "::error " : "::warning ";
+  for (const Check& check : scenario.checks) {
+    if (check.verdict == ExpectationVerdict::kHolds) continue;
+    lines += is_failure(check, strict) ? "::error " : "::warning ";
     if (!scenario.file.empty()) lines += fmt::format("file={},", property(scenario.file));
-    if (scenario.lines[i] > 0) lines += fmt::format("line={},", scenario.lines[i]);
-    lines +=
-        fmt::format("title={}::{}\n", property(scenario.title + ": " + result.expectation.name),
-                    message_text(expectation_text(result)));
+    if (check.line > 0) lines += fmt::format("line={},", check.line);
+    lines += fmt::format("title={}::{}\n", property(scenario.title + ": " + check.name),
+                         message_text(check.text));
   }
   return lines;
 }

@@ -1,11 +1,10 @@
-// The JUnit file and the annotations of judged expectations.
+// The JUnit file and the annotations of checks.
 //
 // SPDX-License-Identifier: MIT
 #include "report/run/gate.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,29 +13,27 @@ using namespace retrysim::report;
 
 namespace {
 
-ExpectationResult result(const std::string& name, ExpectationVerdict verdict) {
-  ExpectationResult r;
-  r.expectation = {name, "amplification", "all", 1.5, std::nullopt};
-  r.estimate = Estimate{10, 1.4, 1, 2, 0.1, 1.25, 1.55};
-  r.verdict = verdict;
-  r.judged = true;
-  return r;
+constexpr const char* kFound =
+    "amplification 1.4 (95 % CI from 1.25 to 1.55), expected at most 1.5";
+
+Check check(const std::string& name, int line, ExpectationVerdict verdict) {
+  const bool open = verdict == ExpectationVerdict::kUncertain;
+  return {name, line, verdict, name + ": " + kFound + (open ? ": uncertain" : "")};
 }
 
 JudgedScenario three_verdicts() {
-  return {
-      "dip",
-      "scenarios/dip.toml",
-      {12, 0, 20},
-      {result("fine", ExpectationVerdict::kHolds), result("open", ExpectationVerdict::kUncertain),
-       result("bad", ExpectationVerdict::kFails)}};
+  return {"dip",
+          "scenarios/dip.toml",
+          {check("fine", 12, ExpectationVerdict::kHolds),
+           check("open", 0, ExpectationVerdict::kUncertain),
+           check("bad", 20, ExpectationVerdict::kFails)}};
 }
 
 }  // namespace
 
 TEST_CASE("a JUnit file has a test for each expectation, skipped if it is uncertain") {
-  const std::vector<JudgedScenario> scenarios = {three_verdicts(), {"none", "none.toml", {}, {}}};
-  const std::string found = "amplification 1.4 (95 % CI from 1.25 to 1.55), expected at most 1.5";
+  const std::vector<JudgedScenario> scenarios = {three_verdicts(), {"none", "none.toml", {}}};
+  const std::string found = kFound;
   CHECK(junit_xml(scenarios, false) ==
         R"(<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="retrysim run" tests="3" failures="1" errors="0" skipped="1">
@@ -85,12 +82,11 @@ TEST_CASE("annotations of GitHub name file and line, and are escaped") {
       "from 1.25 to 1.55), expected at most 1.5\n");
   CHECK(
       github_annotations(s, true).starts_with("::error file=scenarios/dip.toml,title=dip%3A open"));
-  s.expectations.erase(s.expectations.begin(), s.expectations.begin() + 2);
-  s.lines = {7};
+  s.checks = {check("bad", 7, ExpectationVerdict::kFails)};
   s.title = "x";
   s.file = "100%,a:b\r\n.toml";
   CHECK(github_annotations(s, false).starts_with(
       "::error file=100%25%2Ca%3Ab%0D%0A.toml,line=7,title=x%3A bad::"));
-  s.expectations = {result("fine", ExpectationVerdict::kHolds)};
+  s.checks = {check("fine", 0, ExpectationVerdict::kHolds)};
   CHECK(github_annotations(s, true).empty());
 }
