@@ -8,7 +8,7 @@ foreach(file IN LISTS script_tests)
   string(REGEX REPLACE "_test\\.py$" "" name ${file})
   # These need the program: its lists of keys are what the corpus is drawn from, and what pictures
   # and looks must have words for.
-  if(name MATCHES "^(corpus|looks|shipped_pictures|study_pictures)$")
+  if(name MATCHES "^(ci_gate|corpus|looks|shipped_pictures|study_pictures)$")
     set(arguments --program $<TARGET_FILE:retrysim-cli>)
   else()
     set(arguments)
