@@ -24,3 +24,20 @@ if(DPKG_SHLIBDEPS)
   set_tests_properties(package/make package/works PROPERTIES
     LABELS "nightly;no-sanitizer" TIMEOUT 600)
 endif()
+
+# The program as one file is another build, of some minutes: every night.
+set(static_build ${PROJECT_BINARY_DIR}/static)
+add_test(NAME package/static_build
+         COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${PROJECT_SOURCE_DIR} ${static_build}
+                 --build-generator ${CMAKE_GENERATOR} --build-makeprogram ${CMAKE_MAKE_PROGRAM}
+                 --build-target retrysim-cli --build-noclean
+                 --build-options -DCMAKE_BUILD_TYPE=Release -DRETRYSIM_STATIC=ON
+                   -DRETRYSIM_TESTS=OFF -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER})
+set_tests_properties(package/static_build PROPERTIES FIXTURES_SETUP static_program)
+add_test(NAME package/static
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/static_test.py
+                 --static ${static_build}/retrysim --program $<TARGET_FILE:retrysim-cli>
+                 --root ${PROJECT_SOURCE_DIR})
+set_tests_properties(package/static PROPERTIES FIXTURES_REQUIRED static_program)
+set_tests_properties(package/static_build package/static PROPERTIES
+  LABELS "nightly;no-sanitizer" TIMEOUT 3600)
