@@ -4,13 +4,17 @@ file(GLOB stories RELATIVE ${CMAKE_CURRENT_LIST_DIR} CONFIGURE_DEPENDS
      ${CMAKE_CURRENT_LIST_DIR}/*.txt)
 # The test of determinism makes the runs that this one shows, and compares their fingerprints.
 list(REMOVE_ITEM stories fingerprints.txt)
+set(story_timeout 600)
+if(RETRYSIM_TESTS_TOGETHER)  # the sanitizers, which take ten times as long
+  set(story_timeout 3600)
+endif()
 foreach(story IN LISTS stories)
   string(REGEX REPLACE "\\.txt$" "" name ${story})
   add_test(NAME cli/${name}
            COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests.py
                    --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR}
                    ${CMAKE_CURRENT_LIST_DIR}/${story})
-  set_tests_properties(cli/${name} PROPERTIES LABELS cli TIMEOUT 600)
+  set_tests_properties(cli/${name} PROPERTIES LABELS cli TIMEOUT ${story_timeout})
 endforeach()
 
 set_tests_properties(cli/tip PROPERTIES TIMEOUT 1200 COST 40)
@@ -18,8 +22,8 @@ set_tests_properties(cli/compare PROPERTIES COST 40)
 
 # The sanitizers see the same code elsewhere: with a few replications in soak/smoke and in the unit
 # tests of experiments, and on many scenarios in determinism/result_files.
-set_tests_properties(cli/certainty cli/choose cli/compare cli/tip cli/tip_vary
-                     cli/widths
+set_tests_properties(cli/certainty cli/choose cli/compare cli/size cli/tip cli/tip_vary
+                     cli/uncertain cli/widths
   PROPERTIES LABELS "cli;no-sanitizer")
 
 add_test(NAME cli/story_runner COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests_test.py)
