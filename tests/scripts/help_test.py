@@ -109,10 +109,11 @@ def shown_scripts(text):
 def wrong_scripts(text):
     """What is wrong with the scripts that a page shows."""
     for script, options in shown_scripts(text):
-        if (ROOT / "tests" / f"{script}_test.py").exists() and not (ROOT / script).exists():
-            continue  # the name of a test
         if not (ROOT / script).exists():
-            yield f"{script} does not exist"
+            # A test may have such a name: scripts/NAME is tests/scripts/NAME_test.py.
+            if options or not (ROOT / "tests" / f"{script}_test.py").exists():
+                yield f"{script} does not exist"
+            continue
         for option in options:
             if not re.search(rf"{option}(?![\w-])", help_of(script)):
                 yield f"{script} --help does not know {option}"
@@ -136,10 +137,15 @@ class Shown(unittest.TestCase):
         self.assertEqual([], list(wrong_scripts(named)))
 
     def test_what_does_not_exist_is_found(self):
-        for text in ("`scripts/nonsense`", "`scripts/build\nci` and `scripts/soak --minuets 3`",
+        for text in ("`scripts/nonsense`", "`scripts/nonsense --all`",
+                     "`scripts/sources_of_results --all`",
+                     "`scripts/build\nci` and `scripts/soak --minuets 3`",
                      "```\nls && scripts/plot.py x --metric a\n```\n"):
             with self.subTest(text):
                 self.assertEqual(1, len(list(wrong_scripts(text))), list(wrong_scripts(text)))
+
+    def test_names_of_tests_are_no_scripts(self):
+        self.assertEqual([], list(wrong_scripts("`unit/x`, `scripts/sources_of_results`")))
 
 
 if __name__ == "__main__":
