@@ -86,6 +86,7 @@ enum class Purpose : std::uint8_t {
   kSameWork = 72,        ///< does an attempt take the service time of the first one
   kLimitProbe = 80,      ///< when an adaptive limit on concurrency measures the best time anew
   kUncertain = 90,       ///< the value of an uncertain key
+  kBranch = 91,          ///< which of several courses of a run goes on again
 };
 
 /// The random numbers of one replication, key = (seed, replication), or of a named part of it.
@@ -99,6 +100,10 @@ class RandomKey {
   /// where a chance of 2^-64 is too much); a part has different keys in any two replications of a
   /// seed.
   RandomKey named(std::string_view kind, std::string_view name) const;
+
+  /// The random numbers of what goes on from here in another way: those of branch 0 are these
+  /// themselves, those of any other branch have nothing to do with them.
+  RandomKey branch(std::uint64_t number) const;
 
   r123::Philox2x64::key_type philox_key() const { return {{rounds_[0]}}; }
 

@@ -725,8 +725,23 @@ struct AccessLogEntry {
 /// Called in the order of `AccessLogEntry::answered`.
 using AccessLog = std::function<void(const AccessLogEntry&)>;
 
+/// A moment from which on a run goes on in another way: what has happened until then stays, and so
+/// does what each request is, but whatever happens next has other random numbers. Where nothing is
+/// known of a time that has been drawn (the next arrival of a Poisson process, an exponential
+/// service time that is under way), it is drawn anew as well; other times stay. Both have the law
+/// that they have to have, given the past.
+struct Branch {
+  std::uint64_t after_event = 0;  ///< as many events come before it
+  std::uint64_t number = 0;       ///< its name; 0: nothing changes
+
+  bool operator==(const Branch&) const = default;
+};
+
 struct SimulationOptions {
   bool fingerprint = false;  ///< hash the event sequence
+  /// In the order of events; must outlive the run. With equal numbers from equal moments on two
+  /// runs are the same, to the last draw.
+  std::span<const Branch> branches = {};
   /// From this moment on, clients send no retries and no hedges: a failure ends its request as
   /// after the last attempt; a request in backoff, or waiting to be sent again, ends when it would
   /// be sent. Attempts under way continue. Everything before that moment is the same as without
@@ -748,5 +763,57 @@ struct SimulationOptions {
 /// if it lasts longer than `kLongestDuration`.
 RunResult simulate(const Scenario& scenario, std::uint32_t replication,
                    const SimulationOptions& options = {});
+
+// --- Waiting for something rare ------------------------------------------------------------------
+
+/// Something that a run may come to, and how near to it the run is at each moment.
+struct RareEvent {
+  enum class Kind : std::uint8_t {
+    /// At least `count` attempts are at a service, waiting or in service.
+    kInSystem,
+    /// Of the requests that have ended within a window, at least ten, less than the share `below`
+    /// has succeeded. Looked at fifty times in a window, first when the run has lasted for one.
+    kSuccessRate,
+  };
+  Kind kind = Kind::kInSystem;
+  std::size_t service = 0;  ///< kInSystem: index into `Scenario::services`
+  std::int64_t count = 1;
+  /// kSuccessRate: index into `Scenario::clients`; none: all that are not calls of services.
+  std::optional<std::size_t> client = {};
+  double below = 0.5;  ///< above 0 and at most 1
+  Duration window = Duration::seconds(60);
+
+  bool operator==(const RareEvent&) const = default;
+};
+
+/// How near a run is to a rare event: the attempts at the service; or the sum of how far backlogs
+/// have come to what clients wait for, in seconds of work, and how far the share of failures has
+/// come to what makes the event. A larger number is nearer. It guides the search for paths to the
+/// event, and so decides how fast that is, never what it finds.
+using NearnessScore = std::uint32_t;
+inline constexpr NearnessScore kHappened = ~NearnessScore{0};
+
+/// A run comes nearer to the event than it has been.
+struct NearestSoFar {
+  NearnessScore score = 0;        ///< kHappened: it has come to it
+  std::uint64_t after_event = 0;  ///< of the run, counted from 1
+
+  bool operator==(const NearestSoFar&) const = default;
+};
+
+/// A run up to the moment of the event, or to its end.
+struct FollowedRun {
+  std::vector<NearestSoFar> records;  ///< rising; only from `from` on
+  std::optional<Time> happened;       ///< at `from` or later
+  bool happened_before = false;       ///< before `from`, where the run then ended
+  Time end;                           ///< of the event, or of the run
+  std::uint64_t events = 0;
+
+  bool operator==(const FollowedRun&) const = default;
+};
+
+/// Simulates until the event happens, but does not measure anything. Throws what `simulate` throws.
+FollowedRun follow(const Scenario& scenario, std::uint32_t replication, const RareEvent& event,
+                   Time from, const SimulationOptions& options = {});
 
 }  // namespace retrysim

@@ -53,4 +53,11 @@ RandomKey RandomKey::named(std::string_view kind, std::string_view name) const {
   return part;
 }
 
+// For a given branch a bijection of the key, for a given key a bijection of the branch.
+RandomKey RandomKey::branch(std::uint64_t number) const {
+  RandomKey other = *this;
+  if (number != 0) other.set_key(mix(rounds_[0] ^ mix(number * kGolden)));
+  return other;
+}
+
 }  // namespace retrysim

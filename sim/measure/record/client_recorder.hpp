@@ -545,6 +545,8 @@ class alignas(64) ClientRecorder {
   Time last_end() const { return last_end_; }
   /// The current levels according to the recorder, to be compared with the actual ones.
   GroupLevels levels() const;
+  /// The counts so far.
+  const RequestTally& tally() const { return tally_; }
   /// Returns the result when the run is over and all edges have been reported.
   ClientResult finish();
 

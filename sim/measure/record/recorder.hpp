@@ -45,6 +45,7 @@ class Recorder {
 
   /// The recorders of one group and of one service; the references stay valid.
   ClientRecorder& client(std::size_t group) { return clients_[group]; }
+  const ClientRecorder& client(std::size_t group) const { return clients_[group]; }
   ServiceRecorder& service(std::size_t service) { return services_[service]; }
 
   /// Ends the run, whose last event was at `end`. Requests that are still open must have been

@@ -305,7 +305,29 @@ ArrivalStream::ArrivalStream(const ClientSpec& spec, const RandomKey& key, std::
       return;
   }
   if (rate_) cursor_.emplace(*rate_);
+  head_.time = Time::zero();
   schedule_next();
+}
+
+void ArrivalStream::branch(const RandomKey& key, Time now) {
+  key_ = key;
+  if (kind_ == Kind::kBursts && bursts_) bursts_->branch(key);
+  const bool draws_times = kind_ == Kind::kPoisson || kind_ == Kind::kVaryingPoisson;
+  if (head_.time == Time::max() || (!draws_times && kind_ != Kind::kEven)) return;
+  if (draws_times) --ordinal_;  // the next request is scheduled again
+  const std::uint64_t ordinal = ordinal_;
+  ordinal_ -= ordinal_ % drawn_.size();
+  draw_ahead();
+  ordinal_ = ordinal;
+  if (!draws_times) return;
+  head_.time = now;
+  carried_ns_ = 0;
+  if (kind_ == Kind::kVaryingPoisson) {
+    cursor_.emplace(*rate_);
+    cursor_->advance(rate_->area(now));
+  }
+  schedule_next();
+  head_.time = std::max(head_.time, now);  // the rate's integral is rounded
 }
 
 // Sorting takes as much again for a moment; it is counted, but the sort takes it itself.
@@ -438,8 +460,7 @@ void ArrivalStream::schedule_next() {
     if (gap_ns >= kNever) return set_head(Time::max());
     const auto whole_ns = static_cast<std::int64_t>(gap_ns);
     carried_ns_ = gap_ns - static_cast<double>(whole_ns);
-    const Time previous = is_first ? Time::zero() : head_.time;
-    return set_head(previous + Duration::nanoseconds(whole_ns));
+    return set_head(head_.time + Duration::nanoseconds(whole_ns));
   }
   if (kind_ == Kind::kVaryingPoisson) return set_head(cursor_->advance(drawn.gap));
   // Half a gap before the first and after the last request of a stretch of constant rate.

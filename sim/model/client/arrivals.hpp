@@ -126,6 +126,9 @@ class Bursts {
   /// Takes the next request and schedules its sender's next one.
   Next pop();
 
+  /// Draws from now on with this key. What each sender does until its next request is drawn.
+  void branch(const RandomKey& key) { key_ = key; }
+
  private:
   /// One client, or all of them as one.
   struct Sender {
@@ -204,6 +207,10 @@ class ArrivalStream {
   /// Takes the next request and schedules the one after it.
   Arrival pop();
 
+  /// Draws with this key from `now` on. A Poisson process has no memory, so the time until its next
+  /// request is drawn anew, too; the next requests of other processes stay as they are.
+  void branch(const RandomKey& key, Time now);
+
  private:
   enum class Kind : std::uint8_t { kPoisson, kVaryingPoisson, kEven, kPhases, kListed, kBursts };
   struct Client {
@@ -274,6 +281,9 @@ class Polling {
   /// `key`: that of the client group. `checks`: of all groups.
   Polling(const ArrivalSpec& spec, const RandomKey& key, ByRequest<JobCheck>* checks)
       : spec_(&spec), key_(key), checks_(checks) {}
+
+  /// Draws from now on with this key.
+  void branch(const RandomKey& key) { key_ = key; }
 
   /// A job of `client` begins; its number.
   std::uint32_t begin(ClientId client, std::uint64_t entity, bool in_cohort, Time now);

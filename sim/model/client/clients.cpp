@@ -169,6 +169,16 @@ void Clients::offer_arrivals() {
   }
 }
 
+void Clients::branch() {
+  for (ClientGroup& g : groups_) {
+    g.branch(state_.now);
+    if (!g.arrivals) continue;
+    const EventKey next = g.arrivals->head();
+    state_.queue.set(g.arrival_source,
+                     next.time < state_.end_of_submissions ? next : EventKey::never());
+  }
+}
+
 // --- A request begins.
 
 void Clients::next_arrival(ClientGroup& g) {
@@ -211,7 +221,7 @@ void Clients::take_over(ClientGroup& g, const Request& r, const Attempt& caller)
   taken.operation = state_.operation_of(caller);
   taken.work = above.takes_over != nullptr && above.takes_over->callers_operation
                    ? state_.taken_over[caller.id].work
-                   : above.about.work(*above.key, caller.entity);
+                   : above.about.work(*above.subject_key, caller.entity);
   taken.key = state_.key_of(caller);
   taken.priority = g.takes_over->callers_priority ? caller.priority : g.new_attempt.priority;
 }

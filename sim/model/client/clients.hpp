@@ -227,6 +227,8 @@ class Clients {
   void add_timeout_sources();
   /// The first arrivals of open processes; the first think times of closed loops.
   void offer_arrivals();
+  /// The run takes another branch now, whose random numbers the streams already have.
+  void branch();
   void start_loops() { loops_.start(); }
 
   /// A service calls another: `call` is told back when the request has ended

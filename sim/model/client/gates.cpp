@@ -185,7 +185,7 @@ void Connections::prepare() {
 Connections::Pool& Connections::pool_of(const ClientGroup& g, const Request& r) {
   std::vector<Pool>& pools = pools_[g.index].of_clients;
   if (!g.calls_several) return pools[r.client];
-  const ServiceId service = g.about.service(*g.key, r.entity);
+  const ServiceId service = g.about.service(*g.subject_key, r.entity);
   return pools[r.client * state_.scenario.services.size() + service];
 }
 

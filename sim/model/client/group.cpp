@@ -22,6 +22,7 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
                          const OperationNames& operations) {
   spec = &state.scenario.clients[group];
   key = &state.streams.of_group(group);
+  subject_key = &state.streams.of_requests(group);
   index = group;
   recorder = &state.recorder.client(group);
   taken_over = &state.taken_over_by_request;
@@ -85,6 +86,11 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
   if (polls) polling.emplace(spec->arrivals, *key, &state.checks);
 }
 
+void ClientGroup::branch(Time now) {
+  if (arrivals) arrivals->branch(*key, now);
+  if (polling) polling->branch(*key);
+}
+
 void ClientGroup::note_final_errors(const RunState& state) {
   const auto has_some = [](const OperationSpec& o) { return !o.not_retried_on.empty(); };
   if (std::ranges::none_of(spec->operations, has_some)) return;
@@ -106,19 +112,19 @@ void ClientGroup::note_final_errors(const RunState& state) {
 
 bool ClientGroup::has_repeatable_body(const Request& r) const {
   if (spec->unrepeatable <= 0) return true;
-  Draws draws(*key, {r.entity, 0, 0, Purpose::kBody});
+  Draws draws(*subject_key, {r.entity, 0, 0, Purpose::kBody});
   return draws.uniform() >= spec->unrepeatable;
 }
 
 bool ClientGroup::can_repeat_after(const Request& r, std::uint16_t answer) const {
   if (!has_repeatable_body(r)) return false;
   return final_errors_.empty() ||
-         !final_errors_[about.own_operation(*key, r.entity)].answers[answer];
+         !final_errors_[about.own_operation(*subject_key, r.entity)].answers[answer];
 }
 
 bool ClientGroup::can_be_hedged(const Request& r) const {
   if (!has_repeatable_body(r)) return false;
-  return final_errors_.empty() || !final_errors_[about.own_operation(*key, r.entity)].all;
+  return final_errors_.empty() || !final_errors_[about.own_operation(*subject_key, r.entity)].all;
 }
 
 // The first group, by name, of those that name the same retryer holds the states of all.

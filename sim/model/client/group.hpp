@@ -66,8 +66,11 @@ struct ClientGroup : Group, ClientTraits {
   void set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId group,
               const OperationNames& operations);
 
+  /// The run takes another branch now, which the group's key already has.
+  void branch(Time now);
+
   ServiceId service_of(const Request& r) const {
-    return calls_several ? about.service(*key, r.entity) : ServiceId(spec->service);
+    return calls_several ? about.service(*subject_key, r.entity) : ServiceId(spec->service);
   }
   /// The retry state that a request of this group uses.
   RetryState state_of(const Request& r) {
@@ -81,7 +84,7 @@ struct ClientGroup : Group, ClientTraits {
   }
   /// Which of a client's states it uses, where they are kept apart.
   StatePlace place_of(const Request& r) const {
-    StatePlace place = about.place(*key, r.entity);
+    StatePlace place = about.place(*subject_key, r.entity);
     if (takes_over == nullptr) return place;
     const TakenOver& taken = (*taken_over)[r.id];
     if (takes_over->callers_operation) place.operation = taken.operation;

@@ -28,7 +28,7 @@ void Effects::prepare() {
 }
 
 void Effects::begin(const Group& g, Request& r) {
-  Draws draws(*g.key, {r.entity, 0, 0, Purpose::kSideEffect});
+  Draws draws(*g.subject_key, {r.entity, 0, 0, Purpose::kSideEffect});
   r.mutating = draws.uniform() < g.spec->side_effects.mutating;
   if (!r.mutating) return;
   SideEffects::Account account;

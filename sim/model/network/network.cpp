@@ -80,7 +80,7 @@ void Network::route(const Group& g, Attempt& a) {
     return;
   }
   if (g.calls_several) {
-    const ServiceId service = g.about.service(*g.key, a.entity);
+    const ServiceId service = g.about.service(*g.subject_key, a.entity);
     a.at = &state_.instances[state_.instances.first(service)];
   }
   if (g.balanced) a.at = &state_.instances[balancer_.choose(a)];

@@ -32,8 +32,15 @@ std::vector<RandomKey> named_keys(const RandomKey& world, std::string_view kind,
 Streams::Streams(const Scenario& scenario, std::uint32_t replication) {
   const RandomKey world(scenario.seed, replication);
   std::set<std::uint64_t> taken;
-  groups_ = named_keys(world, "client", scenario.clients, taken);
-  services_ = named_keys(world, "service", scenario.services, taken);
+  requests_ = groups_ = named_keys(world, "client", scenario.clients, taken);
+  first_services_ = services_ = named_keys(world, "service", scenario.services, taken);
+}
+
+void Streams::branch(std::uint64_t number) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i] = requests_[i].branch(number);
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    services_[i] = first_services_[i].branch(number);
+  }
 }
 
 OperationChoice::OperationChoice(const std::vector<OperationSpec>& operations) {

@@ -405,11 +405,17 @@ std::vector<std::size_t> name_order(const std::vector<Spec>& all) {
 /// The random numbers of one world: a stream for each client group and each service, keyed by its
 /// name. So a group meets the same traffic wherever its table stands in the scenario, and whichever
 /// other groups and services there are.
+///
+/// What a request is, in all its attempts, does not depend on what happens to it. So a run that
+/// takes another branch (`SimulationOptions::branches`) goes on with the same requests: what they
+/// are has random numbers that stay, and everything else new ones from that moment on.
 class Streams {
  public:
   Streams(const Scenario& scenario, std::uint32_t replication);
 
-  /// For everything that is drawn for a request of the group, at the service as well.
+  /// For what a request of the group is: its operation, its key, the service that it goes to.
+  const RandomKey& of_requests(std::size_t group) const { return requests_[group]; }
+  /// For everything that happens to a request of the group, at the service as well.
   const RandomKey& of_group(std::size_t group) const { return groups_[group]; }
   /// For what a service draws for itself.
   const RandomKey& of_service(std::size_t service) const { return services_[service]; }
@@ -418,8 +424,12 @@ class Streams {
     return services_[service].named("instance", std::to_string(number));
   }
 
+  /// From now on everything goes on in this branch. The keys stay where they are.
+  void branch(std::uint64_t number);
+
  private:
-  std::vector<RandomKey> groups_, services_;
+  std::vector<RandomKey> requests_, groups_;
+  std::vector<RandomKey> first_services_, services_;
 };
 
 /// Chooses one of a group's operations by their shares.

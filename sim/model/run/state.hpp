@@ -127,7 +127,8 @@ inline bool connections_take_time(const Scenario& scenario) {
 /// keep for themselves is in `ClientGroup`, which is one of these.
 struct Group {
   const ClientSpec* spec = nullptr;
-  const RandomKey* key = nullptr;  ///< names all draws for its requests
+  const RandomKey* key = nullptr;          ///< names all draws for what happens to its requests
+  const RandomKey* subject_key = nullptr;  ///< ... and for what they are: `Streams::of_requests`
   GroupId index;
   stats::ClientRecorder* recorder = nullptr;
   Addressing about;               ///< what its requests are about
@@ -184,12 +185,12 @@ struct RunState {
   std::uint32_t operation_of(const Attempt& a) const {
     const CallSpec* call = a.clients->takes_over;
     if (call != nullptr && call->callers_operation) return taken_over[a.id].operation;
-    return a.clients->about.operation(*a.clients->key, a.entity);
+    return a.clients->about.operation(*a.clients->subject_key, a.entity);
   }
   std::uint32_t key_of(const Attempt& a) const {
     const CallSpec* call = a.clients->takes_over;
     if (call != nullptr && call->callers_key) return taken_over[a.id].key;
-    return a.clients->about.key(*a.clients->key, a.entity);
+    return a.clients->about.key(*a.clients->subject_key, a.entity);
   }
 
   /// Its service, which logs its answers, answers the attempt now.
@@ -213,10 +214,10 @@ struct RunState {
   const Scenario& scenario;
   const SimulationOptions options;
   const std::uint32_t replication;
-  const Streams streams;
+  Streams streams;
   stats::Recorder recorder;
   Time now;
-  const Time end_of_submissions;
+  Time end_of_submissions;
   Answers answers;
   IndexedBy<RequestId, kernel::LinkedPool<Request>> requests;
   AttemptPool attempts;

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <span>
 #include <stdexcept>
+#include <utility>
 
 namespace retrysim::model {
 
@@ -40,6 +42,7 @@ void World::add_sources() {
 
 RunResult World::run() {
   try {
+    if (!state_.options.branches.empty()) observe({}, Time::zero());
     run_events();
   } catch (const kernel::TimerMisused& e) {
     books_.violated(e.what());
@@ -58,6 +61,57 @@ RunResult World::run() {
 RETRYSIM_FLATTEN void World::run_events() {
   while (next_event()) {
   }
+}
+
+FollowedRun World::follow(const RareEvent& event, Time from) {
+  observe(Watch(event, state_), from);
+  run_events();
+  FollowedRun& run = observation_->run;
+  if (!observation_->is_over) run.end = state_.end_of_submissions;
+  return std::move(run);
+}
+
+// There is something to be settled at the end of each event, and so the loop itself need not ask.
+void World::observe(std::optional<Watch> watch, Time from) {
+  observation_.emplace(Observation{std::move(watch), from, state_.options.branches, {}});
+  agenda_.is_due = true;
+  take_branches();
+}
+
+void World::take_branches() {
+  std::span<const Branch>& branches = observation_->branches;
+  for (; !branches.empty() && branches.front().after_event == observation_->run.events;
+       branches = branches.subspan(1)) {
+    const std::uint64_t number = branches.front().number;
+    if (number == 0) continue;
+    state_.streams.branch(number);
+    clients_.branch();
+    services_.branch();
+  }
+}
+
+// An event is over.
+void World::look() {
+  FollowedRun& run = observation_->run;
+  ++run.events;
+  if (observation_->watch) {
+    const NearnessScore score = observation_->watch->look();
+    const bool counts = state_.now >= observation_->from;
+    if (counts && score > observation_->highest) {
+      run.records.push_back({score, run.events});
+      observation_->highest = score;
+    }
+    if (score == kHappened) {
+      if (counts) run.happened = state_.now;
+      run.happened_before = !counts;
+      run.end = state_.now;
+      observation_->is_over = true;
+      state_.end_of_submissions = state_.now;
+      return;
+    }
+  }
+  take_branches();
+  agenda_.is_due = observation_->watch || !observation_->branches.empty();
 }
 
 bool World::next_event() {
@@ -80,6 +134,7 @@ bool World::next_event() {
 bool World::is_over(Time next) const {
   const Scenario& scenario = state_.scenario;
   if (next == Time::max() || !scenario.drain) return true;
+  if (observation_ && observation_->is_over) return true;
   const bool idle = state_.requests.live() == 0 && state_.attempts.live() == 0;
   if (idle && !clients_.jobs_are_open()) return true;
   return next > state_.end_of_submissions + scenario.drain_limit;
@@ -159,6 +214,7 @@ RETRYSIM_FLATTEN void World::settle() {
     deliver_answers();
     if (agenda_.others_are_due) settle_others();
   } while (agenda_.is_due);
+  if (observation_) look();
 }
 
 // An answer may bring about others, which wait until the other lists have been gone through.
@@ -215,8 +271,9 @@ void check_counts(const Scenario& scenario) {
 
 namespace retrysim {
 
-RunResult simulate(const Scenario& scenario, std::uint32_t replication,
-                   const SimulationOptions& options) {
+namespace {
+
+void check(const Scenario& scenario) {
   if (std::max({scenario.duration, scenario.drain_limit, scenario.interval}) > kLongestDuration) {
     throw std::invalid_argument("duration, drain_limit and interval may be 1e9 s at most");
   }
@@ -224,8 +281,22 @@ RunResult simulate(const Scenario& scenario, std::uint32_t replication,
     throw std::invalid_argument("warmup = \"auto\" has to be resolved first; see run_experiment");
   }
   model::check_counts(scenario);
+}
+
+}  // namespace
+
+RunResult simulate(const Scenario& scenario, std::uint32_t replication,
+                   const SimulationOptions& options) {
+  check(scenario);
   const StopScope scope(options.stop);
   return model::World(scenario, replication, options).run();
+}
+
+FollowedRun follow(const Scenario& scenario, std::uint32_t replication, const RareEvent& event,
+                   Time from, const SimulationOptions& options) {
+  check(scenario);
+  const StopScope scope(options.stop);
+  return model::World(scenario, replication, options).follow(event, from);
 }
 
 }  // namespace retrysim

@@ -21,9 +21,12 @@
 #include "model/run/books.hpp"
 #include "model/run/events.hpp"
 #include "model/run/state.hpp"
+#include "model/run/watch.hpp"
 #include "model/service/services.hpp"
 
 #include <cstdint>
+#include <optional>
+#include <span>
 
 namespace retrysim::model {
 
@@ -34,6 +37,7 @@ class World {
   World& operator=(const World&) = delete;
 
   RunResult run();
+  FollowedRun follow(const RareEvent& event, Time from);
 
   /// For tests.
   const RunLimits& limits() const { return limits_; }
@@ -55,6 +59,19 @@ class World {
   void deliver_answers();
   [[gnu::noinline]] void settle_others();
 
+  /// What is done after each event of a run that is followed, or that takes branches.
+  struct Observation {
+    std::optional<Watch> watch;
+    Time from;
+    std::span<const Branch> branches;  // still to be taken
+    FollowedRun run;
+    NearnessScore highest = 0;
+    bool is_over = false;
+  };
+  void observe(std::optional<Watch> watch, Time from);
+  [[gnu::noinline]] void look();
+  void take_branches();
+
   // The sources of nearly all events have the first numbers: the timers, then the completions of
   // each instance, then the arrivals of the groups.
   static constexpr std::uint32_t kTimerSource = 0;
@@ -69,6 +86,7 @@ class World {
   Services services_{state_, agenda_, clients_, network_, effects_, attempts_, limits_};
   RunLimits limits_{state_, clients_, network_, services_, effects_};
   Books books_{state_, clients_, network_, services_};
+  std::optional<Observation> observation_;
 };
 
 }  // namespace retrysim::model

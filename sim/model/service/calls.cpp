@@ -93,7 +93,11 @@ void Calls::link_services() {
 void Calls::add_call(Plan& plan, std::size_t call, const OperationNames& names,
                      std::span<const std::uint32_t> keys) {
   const CallSpec& spec = state_.scenario.calls[call];
-  Call added{&spec, GroupId(spec.client), &state_.streams.of_group(spec.client), {}};
+  Call added{&spec,
+             GroupId(spec.client),
+             &state_.streams.of_group(spec.client),
+             &state_.streams.of_requests(spec.client),
+             {}};
   if (spec.cache.keeps_answers()) {
     if (spec.cache.hit > 0) {
       throw std::invalid_argument("a cache hits by chance or by what it keeps, not both");
@@ -124,13 +128,14 @@ class Calls::Choice {
   /// The draw for one call, or for the alternatives that begin with it.
   DrawId draw(Purpose purpose) {
     if (!request_) {
-      request_ = Draws::first_word(*a_.clients->key, {a_.entity, 0, 0, Purpose::kCallChoice});
+      request_ =
+          Draws::first_word(*a_.clients->subject_key, {a_.entity, 0, 0, Purpose::kCallChoice});
     }
     return {*request_, 0, 0, purpose};
   }
   double uniform(const Call& call) {
-    return static_cast<double>(Draws::first_word(*call.key, draw(Purpose::kCallChoice)) >> 11) *
-           0x1p-53;
+    const std::uint64_t word = Draws::first_word(*call.choice_key, draw(Purpose::kCallChoice));
+    return static_cast<double>(word >> 11) * 0x1p-53;
   }
   std::uint32_t operation() {
     if (!operation_) operation_ = state_.operation_of(a_);
@@ -193,7 +198,7 @@ std::uint16_t Calls::copies_of(const Plan& plan, std::uint16_t call, Choice& cho
   if (!c.spec->random_count) return static_cast<std::uint16_t>(c.spec->count);
   constexpr std::int64_t kOne = 1'000'000'000;
   const std::int64_t drawn =
-      c.spec->random_count->sample(*c.key, choice.draw(Purpose::kCallCount)).count();
+      c.spec->random_count->sample(*c.choice_key, choice.draw(Purpose::kCallCount)).count();
   const std::int64_t most = std::min(drawn, CallSpec::kMaxCopies * kOne);
   return static_cast<std::uint16_t>((most + kOne / 2) / kOne);
 }

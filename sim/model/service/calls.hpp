@@ -81,7 +81,9 @@ class Calls {
   struct Call {
     const CallSpec* spec;
     GroupId group;
-    const RandomKey* key;                   // of that group: what is drawn for the call
+    const RandomKey* key;  // of that group: what is drawn for the call
+    const RandomKey*
+        choice_key;  // ... for what is the same in all attempts of the caller's request
     std::vector<std::uint32_t> operations;  // for which it is made, in order; none: for all
     std::uint16_t fallback = kNoCall;
     std::uint16_t choice = kNoCall;  // among the plan's, if it is an alternative

@@ -210,6 +210,12 @@ void Instance::forget(bool throttle_too, Time now) {
   if (throttle_too) throttle.forget();
 }
 
+void Instance::branch(const RandomKey& key, Time now) {
+  queue_.branch(key);
+  queue_.for_each([this](const Attempt& a) { in_service.draw_demand(a.id); });
+  in_service.branch(now);
+}
+
 void Instance::impair(Impairment impairment, Time now) {
   power_.set(std::move(impairment));
   traits_.follow(*spec_, power_.impairment());

@@ -232,6 +232,17 @@ class AttemptsInService {
   /// a server.
   Duration time_of(const Attempt& a, double speed) const;
 
+  /// Draws anew what an attempt in the queue will take.
+  void draw_demand(AttemptId id) {
+    Attempt& a = (*attempts_)[id];
+    if (!a.is(Attempt::kRejection)) demand.draw(a);
+  }
+  /// Draws anew what is left of the work in progress (`ServiceDemand::left_of`).
+  void branch(Time now) {
+    servers_.set_left(now,
+                      [this](const Attempt& a, double left) { return demand.left_of(a, left); });
+  }
+
   // For `Instance`, which has more to do on these occasions; others call its functions `start`,
   // `take_all` and `impair`.
   /// A server, which must be free, takes the attempt: to work on it, or to turn it away.
@@ -361,6 +372,10 @@ class Instance {
   std::vector<std::uint32_t> take_all(Time now);
   /// Returns to the state at the start of the run; the throttle only if `throttle_too`.
   void forget(bool throttle_too, Time now);
+
+  /// The run takes another branch now: what it draws for itself has `key` from now on, and what
+  /// has been drawn for attempts that are here is drawn anew as far as nothing is known of it.
+  void branch(const RandomKey& key, Time now);
 
   /// Null if the number of servers is fixed.
   Autoscaler* autoscaler() { return power_.autoscaler(); }

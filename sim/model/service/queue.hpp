@@ -249,6 +249,9 @@ class WaitingLine {
     line_.erase(a, LinksInQueue());
   }
 
+  /// Draws from now on with this key.
+  void branch(const RandomKey& key) { key_ = key; }
+
   std::uint64_t bytes() const { return kernel::bytes_of_growing(anywhere_) + arrivals_.bytes(); }
 
   /// Visits all, in no particular order.
@@ -374,6 +377,8 @@ class ServiceQueue {
   }
   /// Forgets how long attempts have waited.
   void forget(const CodelSpec& spec) { codel_ = Codel(spec); }
+  /// Draws from now on with this key.
+  void branch(const RandomKey& key) { line_.branch(key); }
 
   std::uint64_t bytes() const { return line_.bytes(); }
 

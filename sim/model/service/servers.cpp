@@ -66,9 +66,17 @@ double ServiceDemand::of_other(const Attempt& a, std::int64_t others) const {
   return varies_ ? varied(own, a, others) : own;
 }
 
+double ServiceDemand::left_of(const Attempt& a, double left_ns) const {
+  const bool has_no_memory = spec_->service_time.kind() == Distribution::Kind::kExponential &&
+                             !varies_ && !spec_->queue.drop_expired;
+  const bool is_ordinary =
+      a.answer == 0 && !a.is(Attempt::kRejection | Attempt::kReplay | Attempt::kSecondMessage);
+  return has_no_memory && is_ordinary ? drawn(a, Purpose::kServiceTime) : left_ns;
+}
+
 double ServiceDemand::own_or_of_first(double own_ns, const Attempt& a) const {
   if (a.number == 1) return own_ns;
-  const RandomKey& key = streams_->of_group(a.group);
+  const RandomKey& key = streams_->of_requests(a.group);
   if (spec_->service_time_repeats < 1) {
     Draws draws(key, {a.entity, a.number, 0, Purpose::kSameWork});
     if (draws.uniform() >= spec_->service_time_repeats) return own_ns;
@@ -80,13 +88,13 @@ double ServiceDemand::own_or_of_first(double own_ns, const Attempt& a) const {
 }
 
 double ServiceDemand::varied(double own_ns, const Attempt& a, std::int64_t others) const {
-  const RandomKey& key = streams_->of_group(a.group);
   if (spec_->service_time_per == ServiceTimePer::kRequest) own_ns = own_or_of_first(own_ns, a);
   const CallSpec* call = taken_over_ != nullptr ? a.clients->takes_over : nullptr;
   if (call != nullptr && call->callers_operation) {
     own_ns = std::round(own_ns * (*taken_over_)[a.id].work);
   } else if (!operations_.empty()) {
-    own_ns = std::round(own_ns * operations_.work(key, a.entity, a.group));
+    own_ns =
+        std::round(own_ns * operations_.work(streams_->of_requests(a.group), a.entity, a.group));
   }
   if (!spec_->slowdown.enabled()) return own_ns;
   return std::round(own_ns * slowdown_factor(*spec_, others));

@@ -160,7 +160,10 @@ class OperationMix {
 class ServiceDemand {
  public:
   ServiceDemand(const ServiceSpec& spec, const Streams* streams)
-      : spec_(&spec), streams_(streams), varies_(differs_from_draw(spec)) {}
+      : spec_(&spec),
+        streams_(streams),
+        of_request_(spec.service_time_per == ServiceTimePer::kRequest),
+        varies_(differs_from_draw(spec)) {}
 
   /// The operations of the groups that call service `index`, whose requests differ in work.
   void set_operations(std::size_t index, const std::vector<ClientSpec>& clients) {
@@ -182,6 +185,11 @@ class ServiceDemand {
     a.demand_ns = drawn(a, Purpose::kServiceTime);
   }
 
+  /// Draws anew what is left of the work on an attempt in service, where what has been done says
+  /// nothing about it; otherwise it stays. In both cases it has the law that it has to have, given
+  /// the past. In nanoseconds, at speed 1.
+  double left_of(const Attempt& a, double left_ns) const;
+
   /// What the attempt takes of a server of speed 1 if it begins while `others` are in service; in
   /// nanoseconds.
   double of(const Attempt& a, std::int64_t others) const {
@@ -198,7 +206,11 @@ class ServiceDemand {
   }
   [[gnu::always_inline]] double drawn(const Attempt& a, Purpose purpose) const {
     const DrawId id{a.entity, a.number, 0, purpose};
-    return static_cast<double>(spec_->service_time.sample(streams_->of_group(a.group), id).count());
+    return static_cast<double>(spec_->service_time.sample(key_of(a), id).count());
+  }
+  /// A service time that belongs to the request is something that the request is.
+  const RandomKey& key_of(const Attempt& a) const {
+    return of_request_ ? streams_->of_requests(a.group) : streams_->of_group(a.group);
   }
   double of_other(const Attempt& a, std::int64_t others) const;
   double varied(double own_ns, const Attempt& a, std::int64_t others) const;
@@ -209,6 +221,7 @@ class ServiceDemand {
   const Streams* streams_;
   OperationMix operations_;
   const ByAttempt<TakenOver>* taken_over_ = nullptr;  // where operations differ in work
+  bool of_request_;
   bool varies_;
 };
 
@@ -409,6 +422,19 @@ class OwnServers {
       Attempt& a = (*attempts_)[AttemptId(id)];
       const auto elapsed = static_cast<double>((now - a.work.since).count());
       a.work.left_ns = std::max(0.0, std::round(a.work.left_ns - elapsed * old_speed));
+      schedule(a, now);
+    }
+  }
+
+  /// Sets what is left of the work on each attempt in service: `left(attempt, left_ns)`.
+  template <class Left>
+  void set_left(Time now, Left left) {
+    StopCounter<> stop;
+    for (const std::uint32_t id : in_service_.take_all()) {
+      stop.count();
+      Attempt& a = (*attempts_)[AttemptId(id)];
+      const auto elapsed = static_cast<double>((now - a.work.since).count());
+      a.work.left_ns = left(a, std::max(0.0, std::round(a.work.left_ns - elapsed * speed_)));
       schedule(a, now);
     }
   }
@@ -693,6 +719,11 @@ class ServerPool {
   /// Servers that work: shared ones all or none.
   std::int64_t busy() const {
     return ask([](const auto& s) { return s.busy(); });
+  }
+  /// See `OwnServers`; what is left of the work of shared servers stays as it is.
+  template <class Left>
+  void set_left(Time now, Left left) {
+    if (shared_ == nullptr) own_.set_left(now, left);
   }
   bool waste_is_a_level() const {
     return ask([](const auto& s) { return s.waste_is_a_level(); });

@@ -630,6 +630,19 @@ void Services::service_times_out(ServiceId service) {
   network_.answer(a, state_.answers.of_service(service).timeout);
 }
 
+void Services::branch() {
+  Instances& instances = state_.instances;
+  for (const InstanceId i : instances.ids()) {
+    Instance& s = instances[i];
+    const ServiceId service = instances.service_of(i);
+    const bool is_alone = s.spec().instances.count == 1;
+    s.branch(is_alone ? state_.streams.of_service(service)
+                      : state_.streams.of_instance(service, instances.number_of(i)),
+             state_.now);
+    state_.queue.set(s.place.completions, s.servers().next_completion());
+  }
+}
+
 // --- Levels.
 
 void Services::changed(Instance& s) {

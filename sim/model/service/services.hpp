@@ -80,6 +80,8 @@ class Services {
   void add_timeout_sources() { watch_.add_sources(); }
   /// Offers the first faults and looks of autoscalers.
   void start();
+  /// The run takes another branch now, whose random numbers the streams already have.
+  void branch();
 
   /// An attempt has come to the instance that it goes to.
   RETRYSIM_IN_LOOP void arrive(Attempt& a);
