@@ -114,6 +114,14 @@ def put(case, prefix, name, value):
     case.keys[(*prefix, *name.split("."))] = value
 
 
+def with_own_hold(case):
+    """How long goodput must stay follows from the longest waits of all groups, unless it is given:
+    then what is done to one of them changes nothing about what counts as recovered."""
+    pinned = edited(case)
+    pinned.keys.setdefault(("recovery", "hold"), "2s")
+    return pinned
+
+
 def drop(case, *names):
     """Without the keys, or tables of keys, of these names in any table."""
     for path in list(case.keys):
@@ -228,6 +236,7 @@ class Relations(unittest.TestCase):
             services = tables_of(case, "service.*")
             if not services:
                 return None
+            case = with_own_hold(case)
             more = edited(case)
             idle = {"calls": services[0][1], "arrivals.process": "poisson",
                     "arrivals.profile": "never.csv", "attempt_timeout": "1s", "retry.mode": "none"}
@@ -388,6 +397,7 @@ class Relations(unittest.TestCase):
                             if scenario_of(case).applies(p, key.name)]
                 if not prefixes:
                     return None
+                case = with_own_hold(case)
                 without, distant = edited(case), edited(case)
                 for prefix in prefixes:
                     put(without, prefix, key.name, key.else_word)
@@ -544,8 +554,8 @@ def doubled(case):
             if key.name.endswith("*") or not scenario.applies(prefix, key.name):
                 continue
             value = scenario.get(prefix, key.name)
-            if value is None or value == key.else_word:
-                continue
+            if value is None or isinstance(value, str) and not value[:1].isdigit():
+                continue  # a word, such as "none" or "caller"
             if key.name in ("arrivals.rate", "arrivals.total_rate") and \
                     scenario.get(prefix, "arrivals.profile") is not None:
                 continue  # a factor of the rates of the profile, which are halved in its file

@@ -458,8 +458,7 @@ namespace {
 /// The disturbances that may reach the group; all disturbances if none does, or no group is given.
 std::vector<Disturbance> disturbances_for(const Scenario& scenario,
                                           std::optional<std::size_t> group) {
-  const bool several = scenario.services.size() > 1 && scenario.clients.size() > 1;
-  if (group && several && !disturbances(scenario).empty()) {
+  if (group && scenario.services.size() > 1 && !disturbances(scenario).empty()) {
     const ReachParts parts(scenario);
     std::vector<Disturbance> own = parts.disturbances_in(parts.of_group(*group));
     if (!own.empty()) return own;

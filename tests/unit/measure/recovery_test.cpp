@@ -202,6 +202,20 @@ TEST_CASE_METHOD(Run, "the last of several triggers counts, surges included") {
   CHECK(recovery() == 4.0);
 }
 
+TEST_CASE_METHOD(
+    Run, "a fault of a service that nobody calls is none of a group, however few there are") {
+  scenario.services.resize(2);  // the group calls the first
+  FaultSpec elsewhere;
+  elsewhere.service = 1;
+  elsewhere.start = at(100);
+  elsewhere.duration = Duration::seconds(50);
+  scenario.faults.push_back(elsewhere);
+  CHECK(stats::end_of_disturbances(scenario, 0) == at(60));
+  CHECK(stats::end_of_disturbances(scenario, std::nullopt) == at(150));
+  scenario.faults[0].service = 1;  // nothing of its own: then all count
+  CHECK(stats::end_of_disturbances(scenario, 0) == at(150));
+}
+
 TEST_CASE_METHOD(Run, "of triggers inside each other the last end counts, and each request once") {
   scenario.faults.resize(2);
   scenario.faults[1].start = at(52);
