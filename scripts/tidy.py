@@ -27,7 +27,7 @@ MAY_INCLUDE = {
     "measure": {"kernel", "retry", "flow"},
     "estimate": {"kernel", "measure"},
     "model": {"kernel", "retry", "flow", "measure", "scenario"},
-    "execution": {"measure", "scenario"},
+    "execution": {"measure", "estimate", "scenario"},
     "fit": {"kernel", "scenario"},
     "import": {"scenario"},
     "experiment": {"kernel", "retry", "flow", "measure", "estimate", "scenario", "model",

@@ -76,6 +76,7 @@ UnitKey key_of(const UnitKey& identity, const Unit& unit, Keep keep, std::size_t
   if (identity == UnitKey()) return {};
   Hash hash;
   hash.add(pack(identity, unit.replication, unit.retries_until, keep, std::uint64_t{most_bins}));
+  if (keep == Keep::kSplitting) hash.add(pack(unit.splitting));
   return hash.key();
 }
 
@@ -123,6 +124,31 @@ UnitFate fate_of(const Scenario& scenario, const RunResult& run, SimulationOptio
   return result;
 }
 
+stats::SplittingRun split(const Scenario& scenario, const Unit& unit, SimulationOptions options) {
+  const SplittingTask& task = unit.splitting;
+  const double length_s = (scenario.duration - (task.from - Time::zero())).in_seconds();
+  const std::uint64_t most = options.max_events;
+  std::uint64_t events = 0;
+  options.progress = nullptr;
+  const auto follow_path = [&](std::uint32_t root, std::span<const Branch> branches) {
+    options.branches = branches;
+    options.max_events = most - events;
+    FollowedRun run =
+        follow(scenario, unit.replication * kMostParticles + root, task.event, task.from, options);
+    events += run.events;
+    stats::SplittingPath path;
+    path.early = run.happened_before;
+    path.events = run.events;
+    path.time_s = run.end.in_seconds();
+    if (run.happened) path.position = (*run.happened - task.from).in_seconds() / length_s;
+    path.records = std::move(run.records);
+    return path;
+  };
+  if (task.plain) return stats::follow_all(task.particles, follow_path);
+  const RandomKey key = RandomKey(scenario.seed, unit.replication).named("risk", "splitting");
+  return stats::split(task.particles, key, follow_path, task.limits);
+}
+
 /// Simulates units in one thread; keeps to the memory that all threads of the process share.
 class Simulator {
  public:
@@ -145,6 +171,7 @@ class Simulator {
       const std::uint64_t need = need_of(scenario, options.max_memory);
       std::optional<Turnstile::Pass> pass;
       if (memory_) pass.emplace(*memory_, need);
+      if (settings_.keep == Keep::kSplitting) return pack(split(scenario, unit, options));
       RunResult run = simulate(scenario, unit.replication, options);
       switch (settings_.keep) {
         case Keep::kRow:
@@ -152,6 +179,7 @@ class Simulator {
           return encode(measure(scenario, run, settings_.most_bins));
         case Keep::kFate:
           return pack(fate_of(scenario, run, options));
+        case Keep::kSplitting:
         case Keep::kWhole:
           break;
       }
@@ -361,6 +389,11 @@ class Request {
         UnitFate fate;
         unpack(*bytes, fate);
         if (std::max(fate.events, fate.twin_events) > options_.max_events) return false;
+      } else if (units_.keep == Keep::kSplitting) {
+        if (!bytes) return false;
+        stats::SplittingRun run;
+        unpack(*bytes, run);
+        if (run.events > options_.max_events) return false;
       } else {
         if (!bytes) {
           bytes = row_of_more(identity, unit);
@@ -581,6 +614,25 @@ void check_events(std::span<const UnitResult> rows, const ReplicationOptions& op
   std::uint64_t events = 0;
   for (const UnitResult& row : rows) events += row.events;
   check_events(events, options);
+}
+
+std::vector<stats::SplittingRun> get_splittings(const Scenario& scenario, const SplittingTask& task,
+                                                std::uint32_t first, std::size_t count,
+                                                const ReplicationOptions& options) {
+  Units units;
+  units.keep = Keep::kSplitting;
+  units.count = count;
+  units.unit = [&](std::size_t i) {
+    return Unit{.replication = first + static_cast<std::uint32_t>(i), .splitting = task};
+  };
+  units.scenario = [&](std::size_t) { return borrowed(scenario); };
+  std::vector<stats::SplittingRun> runs(count);
+  get_units(units, options,
+            [&](std::size_t i, const std::string& bytes, bool) { unpack(bytes, runs[i]); });
+  std::uint64_t events = 0;
+  for (const stats::SplittingRun& run : runs) events += run.events;
+  check_events(events, options);
+  return runs;
 }
 
 std::vector<UnitFate> get_fates(const Scenario& scenario, const ReplicationOptions& options) {

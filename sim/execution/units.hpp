@@ -10,6 +10,7 @@
 #include <retrysim/sweep.hpp>
 #include <retrysim/time.hpp>
 
+#include "estimate/splitting.hpp"
 #include "execution/archive.hpp"
 #include "execution/run_bytes.hpp"
 
@@ -32,16 +33,29 @@ namespace retrysim::execution {
 extern const char* const kSourcesOfResults;
 
 enum class Keep : std::uint8_t {
-  kRow,     ///< the row of the table of metrics: `UnitResult`
-  kSeries,  ///< the row, and the replication over time
-  kWhole,   ///< the whole `RunResult`
-  kFate,    ///< the fate after the last disturbance: `UnitFate`
+  kRow,        ///< the row of the table of metrics: `UnitResult`
+  kSeries,     ///< the row, and the replication over time
+  kWhole,      ///< the whole `RunResult`
+  kFate,       ///< the fate after the last disturbance: `UnitFate`
+  kSplitting,  ///< a repetition of splitting: `stats::SplittingRun`
 };
+
+/// What a repetition of splitting looks for (kSplitting). Its particles are replications of the
+/// scenario: those from the unit's replication times `kMostParticles` on.
+struct SplittingTask {
+  RareEvent event;
+  Time from;  ///< the event counts if it happens then or later, and not before
+  std::uint32_t particles = 0;
+  bool plain = false;  ///< all particles are followed from their starts: `stats::follow_all`
+  stats::SplittingLimits limits = {};
+};
+inline constexpr std::uint32_t kMostParticles = 1 << 16;
 
 struct Unit {
   std::size_t scenario = 0;  ///< the scenario's number in the request
   std::uint32_t replication = 0;
   Time retries_until = Time::max();  ///< no retries are sent from this time on (SimulationOptions)
+  SplittingTask splitting = {};
 };
 
 /// The fate of a replication after the last disturbance, and of its twin, which sends no retries
@@ -150,6 +164,12 @@ std::vector<UnitResult> get_rows(const Units& units, const ReplicationOptions& o
 
 /// Throws LimitExceeded if all units together took more than `max_events`.
 void check_events(std::span<const UnitResult> rows, const ReplicationOptions& options);
+
+/// Repetitions `first` to `first + count - 1` of splitting; fewer than 2^16 in all. `max_events`
+/// holds for the sum over them.
+std::vector<stats::SplittingRun> get_splittings(const Scenario& scenario, const SplittingTask& task,
+                                                std::uint32_t first, std::size_t count,
+                                                const ReplicationOptions& options);
 
 /// The fates of all replications of one scenario. `max_events` holds for the sum over them, and for
 /// the sum over their twins.

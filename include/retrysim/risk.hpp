@@ -1,0 +1,170 @@
+// How likely is it that a service tips over by itself? Something that is so rare that no run shows
+// it: a collapse, a backlog, a minute with too few successes, without any fault or surge. How often
+// it happens is found by splitting (sim/experiment/README.md), which never takes more luck for
+// granted than there is: the answer has a 95 % interval from independent repetitions.
+//
+//     RiskPlan plan = plan_risk({.scenario = "mine.toml", .event = "collapse"}).value();
+//     const std::vector<RiskStudy> studies = find_risks(plan, {.jobs = 2});
+//     if (const auto& rate = studies.front().per_s) ... 1 / rate->mean ... rate->low ...
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/error.hpp>
+#include <retrysim/run.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
+#include <retrysim/sweep.hpp>
+#include <retrysim/table.hpp>
+#include <retrysim/time.hpp>
+#include <retrysim/words.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim {
+
+// --- The question --------------------------------------------------------------------------------
+
+/// The event that a text names, in this scenario:
+///   collapse                     of the requests of all clients that end within a window, less
+///                                than half succeed; the window is ten times the longest attempt
+///                                timeout, and at least 10 s
+///   service.NAME.in_system>=K    K attempts are at the service, waiting or in service
+///   client.NAME.success_rate<X/W of the group's requests that end within W, such as 60s, less than
+///                                the share X succeeds; NAME may be "all"
+/// Throws RequestError, with the part "event".
+RareEvent parse_rare_event(std::string_view text, const Scenario& scenario);
+
+/// A time above 0, such as "30d", "12h" or "365d". Throws RequestError, with the part "per".
+Duration parse_period(std::string_view text);
+
+struct RiskRequest {
+  std::filesystem::path scenario = {};
+  std::vector<std::string> edits = {};          ///< as `load_scenario_file` takes them
+  std::vector<std::string> variant_edits = {};  ///< those of a `Variant`
+  std::string event = "collapse";
+  Duration period = Duration::seconds(30 * 86'400);  ///< for which the probability is asked
+  /// Keys whose values are tried, as `parse_variations` takes them; empty: only the scenario.
+  std::vector<std::string> varying = {};
+  /// Half the width of the 95 % interval that is aimed at, as a share of the estimate; from 0.01 to
+  /// 2.
+  double precision = 0.25;
+  /// Events that may be simulated for each point, roughly. If they are too few, the interval is
+  /// wider.
+  std::uint64_t effort = 5'000'000'000;
+  /// Without splitting: as many runs as the effort allows, which show the event or do not.
+  bool plain = false;
+};
+
+/// A combination of values.
+struct RiskPoint {
+  std::string name;                 ///< empty if nothing is varied
+  std::vector<std::string> values;  ///< by key
+  std::shared_ptr<const LoadedScenario> loaded;
+  std::shared_ptr<const Scenario> undisturbed;  ///< what is simulated
+  RareEvent event;
+};
+
+struct RiskPlan {
+  LoadedScenario base;
+  std::string event;  ///< as asked
+  Duration period;
+  double precision = 0;
+  std::uint64_t effort = 0;
+  bool plain = false;
+  std::vector<std::string> varying;           ///< as given
+  std::vector<std::string> keys;              ///< that are varied, in order
+  std::vector<RiskPoint> points;              ///< at least one
+  bool leaves_disturbances_out = false;       ///< faults or surges of some point
+  std::vector<std::filesystem::path> inputs;  ///< CSV files read
+
+  /// What the event is, in words: "100 attempts are at service.api".
+  std::string said_event(const RiskPoint& point) const;
+};
+
+/// Either a plan, or at least one error.
+struct RiskPlanResult {
+  std::optional<RiskPlan> plan;
+  std::vector<Diagnostic> errors;
+
+  /// The plan; throws an InputError with all mistakes if there are any.
+  RiskPlan value() && {
+    check(errors);
+    return *std::move(plan);
+  }
+};
+
+/// Loads each point. Throws RequestError for a request that makes no sense: an event of another
+/// scenario, rates that change over time, so that no time is like another.
+RiskPlanResult plan_risk(const RiskRequest& request);
+
+// --- The answer ----------------------------------------------------------------------------------
+
+/// A number above 0 with its 95 % interval.
+struct RiskInterval {
+  double mean = 0, low = 0, high = 0;
+};
+
+/// The probability that an event of this rate happens at least once within the period.
+RiskInterval risk_within(const RiskInterval& per_s, Duration period);
+/// The mean time until an event of this rate.
+RiskInterval mean_time_s(const RiskInterval& per_s);
+
+enum class RiskMethod : std::uint8_t {
+  kSplitting,
+  kPlain,  ///< asked for, or the event is no rare one
+};
+template <>
+inline constexpr std::string_view kWords<RiskMethod> = "splitting|plain";
+static_assert(words_end_with(RiskMethod::kPlain));
+
+struct RiskStudy {
+  /// How often the event happens, from a state without it: that many times per second. Nothing if
+  /// it was not seen often enough: then only `per_s_below` is known.
+  std::optional<RiskInterval> per_s;
+  double per_s_below = 0;  ///< it happens less often than that, with 95 % confidence
+  /// How near the nearest particle came: 1 if to the event.
+  double level = 0;
+
+  RiskMethod method = RiskMethod::kSplitting;
+  Duration horizon;  ///< of a particle; the event counts in its second half
+  std::uint32_t repetitions = 0, particles = 0;  ///< particles of each repetition
+  double levels = 0, ancestors = 0;              ///< means over repetitions, as in SplittingRun
+  double relative_error = 0;                     ///< standard error of `per_s->mean`, as a share
+  /// The variance of the estimate, compared with the least that splitting with as many particles
+  /// can have; 0 without an estimate by splitting.
+  double excess_variance = 0;
+  /// Where in the second half of its time a particle comes to the event, on average: 0.5 if it is
+  /// as likely at any time. More: the horizon was too short, and the rate may be too low.
+  double position = 0, position_error = 0;
+  std::uint64_t events = 0;  ///< simulated for the answer, the first looks included
+  /// The share of these events that repeat what another particle had done before its branch.
+  double repeated = 0;
+  double plain_events = 0;  ///< that plain simulation would need for the same precision
+
+  /// Particles come to the event later than chance would have it.
+  bool is_late() const { return per_s && position - 3 * position_error > 0.55; }
+  /// The scores lead to the event badly: its variance is several times what it could be.
+  bool has_poor_score() const { return excess_variance > 5; }
+};
+
+/// Called when the search turns to a stage of a point, such as "first look".
+using RiskProgress = std::function<void(const RiskPoint& point, std::string_view stage)>;
+
+/// Finds the risk at each point. All points have the same random numbers. Throws what `simulate`
+/// throws, and ShardDone.
+std::vector<RiskStudy> find_risks(const RiskPlan& plan, const ReplicationOptions& run = {},
+                                  const RiskProgress& progress = {});
+
+/// risk.csv: a row for each point.
+Tables tables(const RiskPlan& plan, const std::vector<RiskStudy>& studies);
+
+}  // namespace retrysim
