@@ -12,6 +12,7 @@
 
 // What is simulated: written, or made from what there is already.
 #include <retrysim/import.hpp>
+#include <retrysim/risk.hpp>
 #include <retrysim/scenario.hpp>
 
 // Simulating it.

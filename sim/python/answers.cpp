@@ -18,6 +18,7 @@
 #include "report/folder/output.hpp"
 #include "report/folder/result_folder.hpp"
 #include "report/prediction.hpp"
+#include "report/risk.hpp"
 #include "report/run/evaluation.hpp"
 #include "report/run/text.hpp"
 #include "report/sdk_upgrade.hpp"
@@ -499,6 +500,49 @@ Answer answer_size(const SizeRequest& request, const std::vector<std::string>& v
                  [s = state.get()] { return report::size_document(s->plan, s->study); },
                  [s = state.get()] {
                    return identity_of_size(s->plan.base, s->plan.inputs, s->file, s->requests);
+                 },
+                 {},
+                 std::move(facts),
+                 part_of(state, state->plan.base)});
+}
+
+// --- Risk ----------------------------------------------------------------------------------------
+
+Answer answer_risk(RiskRequest request, const std::string& per, const ReplicationOptions& options) {
+  struct Found {
+    RiskPlan plan;
+    std::vector<RiskStudy> studies;
+    std::filesystem::path file;
+    std::vector<std::string> requests;
+  };
+  request.period = parse_period(per);
+  const auto state = std::make_shared<Found>();
+  state->file = request.scenario;
+  state->requests = {"--event " + request.event, "--per " + per,
+                     fmt::format("--precision {}", request.precision),
+                     fmt::format("--effort {}", request.effort)};
+  if (request.plain) state->requests.emplace_back("--plain");
+  append(state->requests, options_of("vary", request.varying));
+  state->plan = plan_risk(request).value();
+  state->studies = find_risks(state->plan, options);
+  std::map<std::string, std::string> facts;
+  if (const RiskStudy& only = state->studies.front(); state->studies.size() == 1) {
+    const auto add = [&](const char* fact, double value) {
+      facts[fact] = fmt::format("{}", value);
+    };
+    add("per_s_high", only.per_s_below);
+    if (only.per_s) {
+      add("per_s", only.per_s->mean);
+      add("per_s_low", only.per_s->low);
+    }
+  }
+  return Answer({state,
+                 [s = state.get()] { return retrysim::tables(s->plan, s->studies); },
+                 [s = state.get()] { return report::risk_document(s->plan, s->studies); },
+                 [s = state.get()] {
+                   std::vector<std::filesystem::path> reads = s->plan.inputs;
+                   reads.push_back(s->file);
+                   return report::identity_of(s->plan.base, reads, "risk", s->requests);
                  },
                  {},
                  std::move(facts),

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/risk.hpp>
 #include <retrysim/run.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/size.hpp>
@@ -111,6 +112,9 @@ Answer answer_tip(const Source& source, const std::string& trigger,
 /// With `vary`, as `parse_variations` takes it, a search for each combination of these values.
 Answer answer_size(const SizeRequest& request, const std::vector<std::string>& vary,
                    const ReplicationOptions& options);
+
+/// `per` as the command takes it: "30d".
+Answer answer_risk(RiskRequest request, const std::string& per, const ReplicationOptions& options);
 
 Answer answer_advise(const Source& source, const ReplicationOptions& options);
 

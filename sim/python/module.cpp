@@ -397,6 +397,19 @@ void bind_questions(py::module_& m) {
     return answer_of(settings_of(how),
                      [&](const Options& o) { return answer_size(request, vary, o); });
   });
+  m.def("risk", [](const fs::path& file, const Texts& edits, const std::string& event,
+                   const std::string& per, const Texts& vary, double precision, double effort,
+                   bool plain, const py::kwargs& how) {
+    RiskRequest request{.scenario = file, .edits = edits, .event = event};
+    request.varying = vary;
+    request.precision = precision;
+    constexpr double kMost = 1e18;
+    request.effort =
+        effort >= 0 && effort <= kMost ? static_cast<std::uint64_t>(effort) : std::uint64_t{0};
+    request.plain = plain;
+    return answer_of(settings_of(how),
+                     [&](const Options& o) { return answer_risk(request, per, o); });
+  });
   m.def("advise", [](const fs::path& file, const Texts& edits, const py::kwargs& how) {
     return answer_of(settings_of(how), [&](const Options& o) {
       return answer_advise({file, edits}, o);

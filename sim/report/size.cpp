@@ -547,9 +547,6 @@ std::string stacked(std::string words) {
   return words;
 }
 
-/// The last part of a path as a heading.
-std::string short_path(const std::string& path) { return path.substr(path.rfind('.') + 1); }
-
 class FrontierReport {
  public:
   FrontierReport(const SizeFrontierPlan& plan, const std::vector<SizeStudy>& studies)
@@ -607,7 +604,7 @@ class FrontierReport {
     Columns<FrontierRow> t;
     t.csv("scenario", [](auto& r) { return r.point.plan.base.scenario.name; });
     for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
-      t.csv_key(key_column(plan_.keys[k], values_of(k)), {short_path(plan_.keys[k])}, [k](auto& r) {
+      t.csv_key(key_column(plan_.keys[k], values_of(k)), {last_part(plan_.keys[k])}, [k](auto& r) {
         return Shown{key_cell(r.point.values[k]), r.point.values[k]};
       });
       t.json(plan_.keys[k], [k](auto& r) { return r.point.values[k]; });
@@ -615,7 +612,7 @@ class FrontierReport {
     const Trigger& key = first().key;
     t.files("key", [](auto& r) { return r.point.plan.key.path; });
     t.files("value", [](auto& r) { return r.value(); }).unit(key.unit);
-    t.text({short_path(key.path)}, [](auto& r) { return r.words(); });
+    t.text({last_part(key.path)}, [](auto& r) { return r.words(); });
     t.files("unit", [](auto& r) { return r.point.plan.key.unit; });
     t.files("outcome", [](auto& r) { return std::string(name(r.study.answer.outcome)); });
     t.files("beyond", [](auto& r) { return r.beyond(); }).unit(key.unit);

@@ -406,9 +406,7 @@ TipCurve::TipCurve(const TipPlan& plan) {
 
 namespace {
 
-/// The last name of a path, "total_rate"; `headed` adds its unit for the head of a table.
-std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
-
+/// A name with its unit for the head of a table: "total_rate (1/s)".
 std::string headed(const std::string& name, const std::string& unit) {
   return unit == "1" ? name : fmt::format("{} ({})", name, unit);
 }

@@ -22,8 +22,8 @@ set_tests_properties(cli/compare PROPERTIES COST 40)
 
 # The sanitizers see the same code elsewhere: with a few replications in soak/smoke and in the unit
 # tests of experiments, and on many scenarios in determinism/result_files.
-set_tests_properties(cli/certainty cli/choose cli/compare cli/size cli/tip cli/tip_vary
-                     cli/uncertain cli/widths
+set_tests_properties(cli/certainty cli/choose cli/compare cli/memory cli/risk cli/size cli/tip
+                     cli/tip_vary cli/uncertain cli/widths
   PROPERTIES LABELS "cli;no-sanitizer")
 
 add_test(NAME cli/story_runner COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests_test.py)

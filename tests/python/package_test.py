@@ -166,6 +166,25 @@ class SameBytes(WithFolder):
         self.assert_same_files(found, self.folder / "z")
         self.assertEqual(len(found["frontier"]), 2)
 
+    def test_risk(self):
+        event, vary = "service.api.in_system>=20", "client.web.arrivals.total_rate=250,280"
+        command("risk", self.small, "--event", event, "--vary", vary, "--effort", "1e8", "--out",
+                self.folder / "r", "--quiet")
+        found = retrysim.risk(self.small, event, vary=vary, effort=1e8)
+        self.assert_same_files(found, self.folder / "r")
+        self.assertIsNone(found.mean_time)
+        first, second = (row["mean_time_s"] for row in found["risk"])
+        self.assertGreater(first, second)
+        low = retrysim.risk(self.small, event, set={"client.web.arrivals.total_rate": 250},
+                            effort=1e8)
+        mean, least, most = low.mean_time
+        self.assertAlmostEqual(mean, first)
+        self.assertTrue(least < mean < most)
+        with self.assertRaisesRegex(ValueError, "there is no service 'x'"):
+            retrysim.risk(self.small, "service.x.in_system>=20")
+        with self.assertRaisesRegex(ValueError, "no time"):
+            retrysim.risk(self.small, per="soon")
+
     def unsure(self):
         """The scenario with an interval for its servers."""
         path = self.folder / "unsure.toml"

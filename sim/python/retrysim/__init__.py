@@ -28,8 +28,8 @@ from typing import Sequence as _Sequence
 from typing import Union as _Union
 
 from . import _engine
-from .answers import (Advice, Choice, Comparison, Fit, Prediction, Run, SdkUpgrade, Size, Sizes,
-                      Sweep, Tip, Uncertain, UncertainComparison, Verdict)
+from .answers import (Advice, Choice, Comparison, Fit, Prediction, Risk, Run, SdkUpgrade, Size,
+                      Sizes, Sweep, Tip, Uncertain, UncertainComparison, Verdict)
 from .errors import InputError, LimitExceeded, OutputError, TokenMisuse, WarmupNotFound
 from .scenario import Scenario
 from .scenario import edits_of as _edits_of
@@ -44,11 +44,11 @@ _Changes = _Union[str, _Sequence[str], _Mapping[str, _Any], None]
 
 __version__: str = _engine.version
 __all__ = ["Advice", "Choice", "Comparison", "Fit", "Imported", "InputError", "LimitExceeded",
-           "OutputError", "Prediction", "RetryStrategy", "Run", "Scenario", "SdkUpgrade", "Size",
-           "Sizes", "Sweep", "Table", "Tip", "TokenMisuse", "Uncertain", "UncertainComparison",
-           "Verdict", "WarmupNotFound",
+           "OutputError", "Prediction", "RetryStrategy", "Risk", "Run", "Scenario", "SdkUpgrade",
+           "Size", "Sizes", "Sweep", "Table", "Tip", "TokenMisuse", "Uncertain",
+           "UncertainComparison", "Verdict", "WarmupNotFound",
            "advise", "choose", "compare", "fit", "from_text", "import_config", "import_kinds",
-           "load", "predict", "run", "sdk_upgrade", "size", "sweep", "tip"]
+           "load", "predict", "risk", "run", "sdk_upgrade", "size", "sweep", "tip"]
 
 
 def load(file: _File, set: _Changes = None) -> Scenario:
@@ -167,6 +167,18 @@ def size(scenario: _Source, what: str, disturbances: _Union[str, _Sequence[str]]
     return kind(_engine.size(file, edits, what, _list(disturbances), _list(slo), client,
                              expectations, largest, uncertain, _choices(vary), share, confidence,
                              max_replications, **how))
+
+
+def risk(scenario: _Source, event: str = "collapse", per: str = "30d", vary: _Changes = None,
+         set: _Changes = None, precision: float = 0.25, effort: float = 5e9, plain: bool = False,
+         **how: _Any) -> Risk:
+    """How likely it is that something rare happens by itself within `per`: "collapse",
+    "service.api.in_system>=100" or "client.web.success_rate<0.9/60s". `precision` is half the width
+    of the 95 % interval that is aimed at, as a share; `effort` limits the events that are simulated
+    for each combination of the values to `vary`."""
+    file, edits, kept = _source_of(scenario, set)
+    return Risk(_engine.risk(file, edits, event, per, _choices(vary), precision, effort, plain,
+                             **how))
 
 
 def advise(scenario: _Source, set: _Changes = None, **how: _Any) -> Advice:

@@ -248,6 +248,21 @@ class Size(Answer):
         return None if found is None else float(found)
 
 
+class Risk(Answer):
+    """The answer of `risk`: a row of the table `risk` for each combination of values."""
+
+    @property
+    def mean_time(self):
+        """Mean time in seconds until it happens, with its 95 % interval (mean, low, high). The mean
+        and `high` are None if it was not seen. None if values were varied."""
+        facts = self._engine.facts
+        if "per_s_high" not in facts:
+            return None
+        seen = "per_s" in facts
+        return (1 / float(facts["per_s"]) if seen else None, 1 / float(facts["per_s_high"]),
+                1 / float(facts["per_s_low"]) if seen else None)
+
+
 class Advice(Answer):
     """The answer of `advise`: a row of the table `advice` for each remedy, the best first."""
 

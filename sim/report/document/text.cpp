@@ -44,6 +44,8 @@ std::string format_plain(double value, int digits) {
   return text;
 }
 
+std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
 std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
 bool shown_as_percentage(const MetricInfo& metric) {

@@ -38,6 +38,9 @@ std::string format_plain(double value, int digits = 4);
 /// A share as a percentage with three significant digits: "3.14 %".
 std::string percent(double share);
 
+/// The last part of a key's path, as a heading: "capacity" of "service.api.queue.capacity".
+std::string last_part(const std::string& path);
+
 /// Number of columns that a text takes: its UTF-8 characters, as `scenario::printable` shows them.
 std::size_t columns_of(std::string_view text);
 std::string pad_left(std::string_view text, std::size_t width);

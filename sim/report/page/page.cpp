@@ -607,7 +607,7 @@ class Metadata {
           "prediction", "planes"}) {
       if (json.contains(name)) out_[name] = json.at(name);
     }
-    for (const char* name : {"uncertain", "uncertain_variants", "size", "frontier"}) {
+    for (const char* name : {"uncertain", "uncertain_variants", "size", "frontier", "risk"}) {
       if (json.contains(name)) out_[name] = json.at(name);
     }
     if (json.contains("verdicts") && !json.contains("answers")) add_answers(json.at("verdicts"));

@@ -371,6 +371,8 @@ Json said_of(const Json& result, const PictureTables& tables) {
   } else if (result.contains("size")) {
     const bool is_bad = result.at("size").at("is_safe") == false;
     sentences = first_of(is_bad ? "bad" : "good", result.at("sentences"));
+  } else if (result.contains("risk")) {
+    sentences = first_of("info", result.at("sentences"));
   } else if (result.contains("prediction")) {
     sentences = of_prediction(result.at("prediction"));
   } else if (result.contains("trigger")) {

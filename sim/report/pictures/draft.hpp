@@ -155,6 +155,7 @@ void add_uncertain_picture(PictureJson& pictures, const PictureResult& result);
 void add_uncertain_variants_picture(PictureJson& pictures, const PictureResult& result);
 void add_size_picture(PictureJson& pictures, const PictureResult& result);
 void add_frontier_picture(PictureJson& pictures, const PictureResult& result);
+void add_risk_picture(PictureJson& pictures, const PictureResult& result);
 void add_prediction_picture(PictureJson& pictures, const PictureResult& result);
 
 }  // namespace retrysim::report

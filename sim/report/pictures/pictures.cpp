@@ -110,13 +110,13 @@ std::string said_key(const Scenario& scenario, const std::string& path) {
 }
 
 bool is_for_pictures(std::string_view file) {
-  constexpr std::array<std::string_view, 22> kTables = {
-      "advice.csv",   "attempts.csv", "backtest.csv",     "compare.csv",
-      "confirm.csv",  "curve.csv",    "equilibria.csv",   "hysteresis.csv",
-      "latency.csv",  "map.csv",      "mean_service.csv", "mean_timeseries.csv",
-      "points.csv",   "race.csv",     "size.csv",         "storms.csv",
-      "summary.csv",  "tip.csv",      "trajectories.csv", "uncertain.csv",
-      "frontier.csv", "variants.csv"};
+  constexpr std::array<std::string_view, 23> kTables = {
+      "advice.csv",    "attempts.csv", "backtest.csv",     "compare.csv",
+      "confirm.csv",   "curve.csv",    "equilibria.csv",   "hysteresis.csv",
+      "latency.csv",   "map.csv",      "mean_service.csv", "mean_timeseries.csv",
+      "points.csv",    "race.csv",     "risk.csv",         "size.csv",
+      "storms.csv",    "summary.csv",  "tip.csv",          "trajectories.csv",
+      "uncertain.csv", "frontier.csv", "variants.csv"};
   return std::find(kTables.begin(), kTables.end(), file) != kTables.end();
 }
 
@@ -141,6 +141,8 @@ PictureJson pictures_of(const PictureJson& json, const PictureTables& tables) {
     add_frontier_picture(pictures, result);
   } else if (json.contains("size")) {
     add_size_picture(pictures, result);
+  } else if (json.contains("risk")) {
+    add_risk_picture(pictures, result);
   } else if (json.contains("prediction")) {
     add_prediction_picture(pictures, result);
   } else if (json.contains("trigger") || json.contains("load")) {

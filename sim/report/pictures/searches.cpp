@@ -1153,23 +1153,25 @@ void add_size_picture(PictureJson& pictures, const PictureResult& result) {
   pictures.push_back(std::move(picture));
 }
 
-/// The safe value, and what it costs, over the first of the other keys: a line for each combination
-/// of the rest. Nothing if that key has no numbers.
-void add_frontier_picture(PictureJson& pictures, const PictureResult& result) {
-  const Json& about = result.json.at("frontier");
-  const PictureRows& table = result.table("frontier.csv");
-  const std::vector<std::string> keys = about.at("keys");
-  std::vector<double> across;
+/// The values of the first of varied keys, and a line for each combination of the others.
+struct LinesOverKey {
+  std::vector<double> across;  ///< rising; none if the key has no numbers
+  std::vector<Json> where;     ///< by line: the values of the other keys
+  PictureTexts names;
+};
+
+LinesOverKey lines_over(const PictureRows& table, const std::vector<std::string>& keys) {
+  LinesOverKey lines;
+  if (keys.empty()) return lines;
   for (std::size_t row = 0; row < table.size(); ++row) {
     const auto x = table.number(row, keys.front());
-    if (!x) return;
-    if (std::find(across.begin(), across.end(), *x) == across.end()) across.push_back(*x);
+    if (!x) return {};
+    if (std::find(lines.across.begin(), lines.across.end(), *x) == lines.across.end()) {
+      lines.across.push_back(*x);
+    }
   }
-  if (across.size() < 2) return;
-  std::sort(across.begin(), across.end());
-  // Lines: the values of the other keys, by the first row that has them.
-  std::vector<Json> lines;
-  PictureTexts names;
+  std::sort(lines.across.begin(), lines.across.end());
+  // By the first row that has them.
   for (std::size_t row = 0; row < table.size(); ++row) {
     Json where = Json::object();
     std::string name;
@@ -1178,12 +1180,23 @@ void add_frontier_picture(PictureJson& pictures, const PictureResult& result) {
       name += fmt::format("{}{} {}", name.empty() ? "" : ", ", key_words(keys[k], ""),
                           table.text(row, keys[k]));
     }
-    if (std::find(lines.begin(), lines.end(), where) != lines.end()) continue;
-    lines.push_back(std::move(where));
-    names.push_back(clipped(name, 2 * kMaxLabel));
+    if (std::find(lines.where.begin(), lines.where.end(), where) != lines.where.end()) continue;
+    lines.where.push_back(std::move(where));
+    lines.names.push_back(clipped(name, 2 * kMaxLabel));
   }
   constexpr std::size_t kMostLines = 8;
-  lines.resize(std::min(lines.size(), kMostLines));
+  lines.where.resize(std::min(lines.where.size(), kMostLines));
+  return lines;
+}
+
+/// The safe value, and what it costs, over the first of the other keys: a line for each combination
+/// of the rest. Nothing if that key has no numbers.
+void add_frontier_picture(PictureJson& pictures, const PictureResult& result) {
+  const Json& about = result.json.at("frontier");
+  const PictureRows& table = result.table("frontier.csv");
+  const std::vector<std::string> keys = about.at("keys");
+  const LinesOverKey lines = lines_over(table, keys);
+  if (lines.across.size() < 2) return;
   const std::string key_unit = about.at("key_units").at(0);
   PictureTexts text;
   const Json said = result.json.value("sentences", Json::array());
@@ -1193,11 +1206,12 @@ void add_frontier_picture(PictureJson& pictures, const PictureResult& result) {
     Extent values;
     for (std::size_t row = 0; row < table.size(); ++row) values.add(table.number(row, column));
     if (values.is_empty()) return;
-    Json panel = panel_json(column, title, swept_axis({key_words(keys.front(), key_unit)}, across),
-                            upright_axis(what, values.high));
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      Json one = series_json(names[i].empty() ? title : names[i], look_of(i),
-                             from_table("frontier.csv", lines[i], keys.front(), column));
+    Json panel =
+        panel_json(column, title, swept_axis({key_words(keys.front(), key_unit)}, lines.across),
+                   upright_axis(what, values.high));
+    for (std::size_t i = 0; i < lines.where.size(); ++i) {
+      Json one = series_json(lines.names[i].empty() ? title : lines.names[i], look_of(i),
+                             from_table("frontier.csv", lines.where[i], keys.front(), column));
       one["mark"] = "dot";
       one["line"] = true;
       panel["series"].push_back(std::move(one));
@@ -1208,6 +1222,58 @@ void add_frontier_picture(PictureJson& pictures, const PictureResult& result) {
   add("value", "Safe value", {key_words(path, unit), unit});
   add("amplification", "Attempts per request with it", {"attempts per request"});
   if (!picture["panels"].empty()) pictures.push_back(std::move(picture));
+}
+
+// --- Risks ---------------------------------------------------------------------------------------
+
+/// How likely it is over the first key that is varied, a line for each combination of the others.
+/// Where only a bound is known, a mark without a line.
+void add_risk_picture(PictureJson& pictures, const PictureResult& result) {
+  const Json& about = result.json.at("risk");
+  const PictureRows& table = result.table("risk.csv");
+  const std::vector<std::string> keys = about.at("keys");
+  const LinesOverKey lines = lines_over(table, keys);
+  if (lines.across.size() < 2) return;
+  Extent values;
+  bool has_bounds = false;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    for (const char* column : {"probability_low", "probability_high"}) {
+      values.add(table.number(row, column));
+    }
+    has_bounds |= !table.number(row, "probability");
+  }
+  if (values.is_empty() || values.low <= 0) return;
+  constexpr double kRoom = 2;
+  const std::string period = about.at("period_words");
+  Json panel = panel_json(
+      "risk", fmt::format("How likely within {}?", period),
+      swept_axis({key_words(keys.front(), about.at("key_units").at(0).get<std::string>())},
+                 lines.across),
+      log_axis({fmt::format("probability within {}", period)}, values.low / kRoom,
+               std::min(1.0, values.high * kRoom)));
+  for (std::size_t i = 0; i < lines.where.size(); ++i) {
+    const std::string name = lines.names[i].empty() ? "95 % intervals" : lines.names[i];
+    Json one = series_json(name, look_of(i),
+                           from_table("risk.csv", lines.where[i], keys.front(), "probability",
+                                      "probability_low", "probability_high"));
+    one["mark"] = "dot";
+    one["line"] = one["whiskers"] = true;
+    panel["series"].push_back(std::move(one));
+    if (!has_bounds) continue;
+    Json where = lines.where[i];
+    where["probability"] = "";
+    Json bound = series_json("less than this", look_of(i),
+                             from_table("risk.csv", where, keys.front(), "probability_high"));
+    bound["mark"] = "diamond";
+    bound["hollow"] = true;
+    panel["series"].push_back(std::move(bound));
+  }
+  PictureTexts text;
+  const Json said = result.json.value("sentences", Json::array());
+  if (!said.empty()) text.push_back(said[0]);
+  Json picture = picture_json(result.json, "risk", "how likely is it?", std::move(text));
+  picture["panels"].push_back(std::move(panel));
+  pictures.push_back(std::move(picture));
 }
 
 // --- Predictions ---------------------------------------------------------------------------------

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+#include "report/risk.hpp"
+
+#include "report/document/json.hpp"
+#include "report/document/text.hpp"
+#include "scenario/text/text.hpp"
+#include "scenario/text/values.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace retrysim::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kMinute = 60, kHour = 3'600, kDay = 86'400, kYear = 365.25 * kDay;
+
+/// Two digits, without an exponent: "1.4", "140", "1400".
+std::string two_digits(double value) {
+  if (value < 1) return fmt::format("{:.2g}", value);
+  if (value < 10) return fmt::format("{:.1f}", value);
+  const double step = std::pow(10.0, std::floor(std::log10(value)) - 1);
+  return fmt::format("{:.0f}", std::round(value / step) * step);
+}
+
+/// The unit in which people say a length of time.
+struct LongUnit {
+  double below, of;
+  const char* name;
+};
+constexpr std::array<LongUnit, 9> kLongUnits = {
+    {{2 * kMinute, 1, "s"},
+     {2 * kHour, kMinute, "minutes"},
+     {2 * kDay, kHour, "hours"},
+     {60.5 * kDay, kDay, "days"},
+     {2 * kYear, kYear / 12, "months"},
+     {1e6 * kYear, kYear, "years"},
+     {1e9 * kYear, 1e6 * kYear, "million years"},
+     {1e12 * kYear, 1e9 * kYear, "billion years"},
+     {HUGE_VAL, 1e12 * kYear, "million million years"}}};
+
+const LongUnit& long_unit(double seconds) {
+  return *std::ranges::find_if(kLongUnits, [&](const LongUnit& u) { return seconds < u.below; });
+}
+
+std::string in_unit(double seconds, const LongUnit& unit) {
+  const double value = seconds / unit.of;
+  return value >= 1e6 || value < 0.1 ? fmt::format("{:.1e}", value) : two_digits(value);
+}
+
+/// A time with the ends of its interval: "56 days (45 to 70)".
+std::string said_times(const Ranged& t, std::string_view before_ends = "") {
+  const LongUnit& unit = long_unit(*t.value);
+  return fmt::format("{} {} ({}{} to {})", in_unit(*t.value, unit), unit.name, before_ends,
+                     in_unit(*t.low, unit), in_unit(*t.high, unit));
+}
+
+std::string said_probability(double p) {
+  if (p > 0.995) return "more than 99 %";
+  if (p >= 0.00095) return two_digits(100 * p) + " %";
+  return p >= 1e-6 ? fmt::format("{:.2g} %", 100 * p) : fmt::format("{:.1e}", p);
+}
+
+std::string said_probability(const Ranged& p) {
+  const std::string value = said_probability(*p.value), low = said_probability(*p.low),
+                    high = said_probability(*p.high);
+  return low == high ? value : fmt::format("{} ({} to {})", value, low, high);
+}
+
+/// The period as it was asked for.
+std::string said_period(Duration period) {
+  const double days = period.in_seconds() / kDay;
+  if (days >= 1 && days == std::floor(days)) {
+    return days == 1 ? std::string("a day") : fmt::format("{:.0f} days", days);
+  }
+  return scenario::to_text(period);
+}
+
+struct RiskRow {
+  const RiskPlan& plan;
+  const RiskPoint& point;
+  const RiskStudy& study;
+
+  Ranged per_s() const {
+    if (!study.per_s) return {std::nullopt, std::nullopt, study.per_s_below};
+    return {study.per_s->mean, study.per_s->low, study.per_s->high};
+  }
+  Ranged probability() const {
+    if (!study.per_s) {
+      const double b = study.per_s_below;
+      return {std::nullopt, std::nullopt, risk_within({b, b, b}, plan.period).high};
+    }
+    const RiskInterval p = risk_within(*study.per_s, plan.period);
+    return {p.mean, p.low, p.high};
+  }
+  Ranged time_s() const {
+    if (!study.per_s) return {std::nullopt, 1 / study.per_s_below, std::nullopt};
+    const RiskInterval t = mean_time_s(*study.per_s);
+    return {t.mean, t.low, t.high};
+  }
+
+  std::string time_text() const {
+    const Ranged t = time_s();
+    if (!t.value) return "over " + said_long_time(*t.low);
+    return said_times(t);
+  }
+  std::string probability_text() const {
+    const Ranged p = probability();
+    if (!p.value) return "below " + said_probability(*p.high);
+    return said_probability(p);
+  }
+};
+
+class RiskReport {
+ public:
+  RiskReport(const RiskPlan& plan, const std::vector<RiskStudy>& studies)
+      : plan_(plan), studies_(studies) {
+    for (std::size_t i = 0; i < plan.points.size(); ++i) {
+      rows_.push_back({plan, plan.points[i], studies[i]});
+    }
+  }
+
+  const std::vector<RiskRow>& rows() const { return rows_; }
+
+  std::vector<std::string> sentences() const {
+    std::vector<std::string> all;
+    if (rows_.size() == 1) {
+      all = {answer(rows_.front()), chance(rows_.front())};
+    } else {
+      all = {answer_of_points()};
+    }
+    all.push_back(meaning());
+    if (rows_.size() == 1) all.push_back(effort(rows_.front()));
+    if (plan_.leaves_disturbances_out) {
+      all.push_back(
+          "Faults and surges of the scenario are left out: this is what chance alone does.");
+    }
+    return all;
+  }
+
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
+    const auto add = [&](auto is_so, const char* text) {
+      std::vector<std::string> names;
+      for (const RiskRow& r : rows_) {
+        if (is_so(r.study)) names.push_back(r.point.name);
+      }
+      if (names.empty()) return;
+      notes.push_back(names.size() == rows_.size()
+                          ? std::string(text)
+                          : fmt::format("at {}: {}", fmt::join(names, ", "), text));
+    };
+    add([](const RiskStudy& s) { return s.is_late(); },
+        "the event came later than chance would have it, so runs may have been too short and the "
+        "event may be more frequent than this; a larger --effort allows longer ones");
+    add([](const RiskStudy& s) { return s.has_poor_score(); },
+        "the backlog says little about how near the event is here, so the interval is wider than "
+        "as many runs could make it, and may miss more often than one time in twenty");
+    add(
+        [this](const RiskStudy& s) {
+          return s.per_s && s.per_s->high / s.per_s->mean - 1 > 1.5 * plan_.precision;
+        },
+        "the interval is wider than --precision asks for; a larger --effort makes it narrower");
+    return notes;
+  }
+
+  CellTable table() const {
+    Columns<RiskRow> t;
+    t.csv("scenario", [](auto& r) { return r.plan.base.scenario.name; });
+    for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
+      t.csv_key(key_column(plan_.keys[k], values_of(k)), {last_part(plan_.keys[k])}, [k](auto& r) {
+        return Shown{key_cell(r.point.values[k]), r.point.values[k]};
+      });
+      t.json(plan_.keys[k], [k](auto& r) { return r.point.values[k]; });
+    }
+    t.files("event", [](auto& r) { return r.plan.event; });
+    t.files("per_s per_s_low per_s_high", [](auto& r) { return r.per_s(); }).unit("1/s");
+    t.files("period_s", [](auto& r) { return r.plan.period.in_seconds(); });
+    t.files("probability probability_low probability_high",
+            {"chance within\n" + said_period(plan_.period)}, [](auto& r) {
+              return Shown{r.probability(), r.probability_text()};
+            });
+    t.files("mean_time_s mean_time_low mean_time_high", {"about\nonce in"}, [](auto& r) {
+       return Shown{r.time_s(), r.time_text()};
+     }).unit("s");
+    t.files("level", [](auto& r) { return r.study.level; }).unit("1");
+    t.files("method", [](auto& r) { return std::string(name(r.study.method)); });
+    t.files("horizon_s", [](auto& r) { return r.study.horizon.in_seconds(); });
+    t.files("repetitions", [](auto& r) { return r.study.repetitions; });
+    t.files("particles", [](auto& r) { return r.study.particles; });
+    t.files("levels", [](auto& r) { return r.study.levels; });
+    t.files("ancestors", [](auto& r) { return r.study.ancestors; });
+    t.files("relative_error", [](auto& r) {
+       return r.study.per_s ? std::optional(r.study.relative_error) : std::nullopt;
+     }).unit("1");
+    t.files("excess_variance", [](auto& r) {
+       return r.study.excess_variance > 0 ? std::optional(r.study.excess_variance) : std::nullopt;
+     }).unit("1");
+    t.files("events", [](auto& r) { return r.study.events; });
+    t.files("repeated", [](auto& r) { return r.study.repeated; }).unit("1");
+    t.files("plain_events", [](auto& r) {
+      return r.study.per_s ? std::optional(r.study.plain_events) : std::nullopt;
+    });
+    return {t, rows_};
+  }
+
+  std::vector<std::string> key_units() const {
+    std::vector<std::string> units;
+    for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
+      units.emplace_back(key_column(plan_.keys[k], values_of(k)).unit);
+    }
+    return units;
+  }
+
+  std::uint64_t events() const {
+    std::uint64_t all = 0;
+    for (const RiskStudy& s : studies_) all += s.events;
+    return all;
+  }
+
+ private:
+  bool is_collapse() const { return plan_.event == "collapse"; }
+
+  /// "It tips over by itself", "100 attempts at once at api happen".
+  std::string subject(const RiskPoint& point) const {
+    if (is_collapse()) return "it tips over by itself";
+    const std::string said = plan_.said_event(point);
+    return said + (point.event.kind == RareEvent::Kind::kInSystem ? " happen" : " happens");
+  }
+
+  static std::string upper_first(std::string text) {
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z')
+      text[0] = static_cast<char>(text[0] - 32);
+    return text;
+  }
+
+  std::string answer(const RiskRow& r) const {
+    const std::string begin = upper_first(subject(r.point));
+    if (!r.study.per_s) {
+      return fmt::format("{} less than once in {} (95 %).", begin,
+                         said_long_time(1 / r.study.per_s_below));
+    }
+    const Ranged t = r.time_s();
+    return fmt::format("{} about once in {}.", begin, said_times(t, "95 %: "));
+  }
+
+  std::string chance(const RiskRow& r) const {
+    const Ranged p = r.probability();
+    const std::string period = said_period(plan_.period);
+    if (!p.value) {
+      return fmt::format("The chance that it happens within {} is below {}.", period,
+                         said_probability(*p.high));
+    }
+    return fmt::format("The chance that it happens within {} is {}.", period, said_probability(p));
+  }
+
+  std::string answer_of_points() const {
+    const auto rate = [](const RiskRow& r) {
+      return r.study.per_s ? r.study.per_s->mean : r.study.per_s_below;
+    };
+    const auto [least, most] = std::ranges::minmax_element(rows_, {}, rate);
+    const auto often = [](const RiskRow& r) {
+      return r.study.per_s ? fmt::format("about once in {} at {}",
+                                         said_long_time(1 / r.study.per_s->mean), r.point.name)
+                           : fmt::format("less than once in {} at {}",
+                                         said_long_time(1 / r.study.per_s_below), r.point.name);
+    };
+    return fmt::format("{} {}, and {}.", upper_first(subject(rows_.front().point)), often(*most),
+                       often(*least));
+  }
+
+  std::string meaning() const {
+    const RiskRow& r = rows_.front();
+    std::string what;
+    if (is_collapse()) {
+      what = fmt::format("Tipped over: of the requests that end within {}, less than half succeed.",
+                         scenario::to_text(r.point.event.window));
+    }
+    const char* counted = "A time counts from a state without the event until it happens.";
+    return what.empty() ? counted : what + " " + counted;
+  }
+
+  std::string effort(const RiskRow& r) const {
+    const RiskStudy& s = r.study;
+    const std::string runs =
+        fmt::format("{} repetitions of {} particles", s.repetitions, s.particles);
+    if (s.method == RiskMethod::kPlain) {
+      const std::size_t all = std::size_t{s.repetitions} * s.particles;
+      return fmt::format("Found by {} without splitting, {} long each.",
+                         scenario::said_things(all, "run"), said_long_time(s.horizon.in_seconds()));
+    }
+    if (!s.per_s) {
+      return fmt::format(
+          "Splitting ({}) was given up {} of the way to it: that far it came with that chance, and "
+          "the event is rarer.",
+          runs, said_probability(std::min(s.level, 0.99)));
+    }
+    const double times = s.plain_events / static_cast<double>(std::max<std::uint64_t>(1, s.events));
+    const std::string saved =
+        times >= 2 ? fmt::format(": plain simulation would have needed {} times as many events",
+                                 two_digits(std::min(times, 1e15)))
+                   : std::string();
+    return fmt::format("Found by splitting, {}{}.", runs, saved);
+  }
+
+  std::vector<std::string> values_of(std::size_t key) const {
+    std::vector<std::string> values;
+    for (const RiskRow& r : rows_) values.push_back(r.point.values[key]);
+    return values;
+  }
+
+  const RiskPlan& plan_;
+  const std::vector<RiskStudy>& studies_;
+  std::vector<RiskRow> rows_;
+};
+
+std::vector<TableSource> risk_tables(const RiskPlan& plan, const std::vector<RiskStudy>& studies) {
+  return {source_of("risk", RiskReport(plan, studies).table())};
+}
+
+}  // namespace
+
+std::string said_long_time(double seconds) {
+  const LongUnit& unit = long_unit(seconds);
+  return in_unit(seconds, unit) + " " + unit.name;
+}
+
+std::vector<std::string> risk_sentences(const RiskPlan& plan,
+                                        const std::vector<RiskStudy>& studies) {
+  return RiskReport(plan, studies).sentences();
+}
+
+Document risk_document(const RiskPlan& plan, const std::vector<RiskStudy>& studies) {
+  const RiskReport report(plan, studies);
+  const LoadedScenario& base = plan.base;
+  const Heading heading = heading_of(base, plan.keys);
+  Document d;
+  const std::vector<std::string> sentences = report.sentences();
+  d.title(heading, fmt::format("risk of {}, {:.2g} events, seed {}", plan.event,
+                               static_cast<double>(report.events()), base.scenario.seed));
+  d.gap().answer_first(sentences);
+  if (plan.points.size() > 1) {
+    TextTable points = shown(report.table());
+    points.fixed = plan.keys.size();
+    d.gap().show(std::move(points));
+  }
+  d.notes(report.notes());
+  d.head("risk", heading, base.scenario, studies.front().repetitions);
+  d.member("risk", {{"event", plan.event},
+                    {"words", plan.said_event(plan.points.front())},
+                    {"period_s", plan.period.in_seconds()},
+                    {"precision", plan.precision},
+                    {"effort", plan.effort},
+                    {"plain", plan.plain},
+                    {"period_words", said_period(plan.period)},
+                    {"keys", plan.keys},
+                    {"key_units", report.key_units()},
+                    {"vary", plan.varying},
+                    {"points", rows_json(report.table())}});
+  d.member("sentences", sentences);
+  d.member("notes", report.notes());
+  d.scenario_members(base);
+  d.tables(risk_tables(plan, studies));
+  d.scenario_file(base);
+  return d;
+}
+
+}  // namespace retrysim::report
+
+namespace retrysim {
+
+Tables tables(const RiskPlan& plan, const std::vector<RiskStudy>& studies) {
+  return Tables(report::risk_tables(plan, studies));
+}
+
+}  // namespace retrysim
