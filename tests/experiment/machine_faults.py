@@ -108,6 +108,14 @@ def names_below(place):
                   if path.name.startswith(TEMPORARY) and path.name != STORE)
 
 
+def all_names_in(place):
+    """The names of all that is in a folder; None if something vanishes meanwhile."""
+    try:
+        return {path.name for path in place.rglob("*")}
+    except FileNotFoundError:
+        return None
+
+
 class Job:
     """A command with its result to an old question and to a new one, and what it takes."""
 
@@ -267,10 +275,9 @@ class Machine(Checker):
         if self.random.random() < 0.5 or patience == 0:
             time.sleep(self.random.uniform(0, job.seconds) * patience)
             return
-        before = {path.name for path in place.rglob("*")}
-        while process.poll() is None:
-            if {path.name for path in place.rglob("*")} != before:
-                break
+        before = all_names_in(place)
+        while process.poll() is None and all_names_in(place) == before:
+            pass
         time.sleep(self.random.uniform(0, 0.01))
 
     def two_writers(self):
