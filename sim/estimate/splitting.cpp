@@ -113,8 +113,8 @@ class Splitting {
       result_.position += p.path.position / static_cast<double>(particles_.size());
     }
     std::ranges::sort(roots);
-    const auto same = std::ranges::unique(roots);
-    result_.ancestors = static_cast<std::uint32_t>(same.begin() - roots.begin());
+    roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
+    result_.ancestors = static_cast<std::uint32_t>(roots.size());
   }
 
   RandomKey key_;
