@@ -118,6 +118,14 @@ RiskInterval risk_within(const RiskInterval& per_s, Duration period);
 /// The mean time until an event of this rate.
 RiskInterval mean_time_s(const RiskInterval& per_s);
 
+/// What a system looks like at some time before the event.
+struct RiskMoment {
+  double time_s = 0;  ///< start of a stretch, relative to the event: below 0
+  double requests_per_s = 0, attempts_per_s = 0;
+  double in_system = 0;                 ///< attempts at all services, waiting or in service
+  std::optional<double> success_share;  ///< of the requests that end; none if none does
+};
+
 enum class RiskMethod : std::uint8_t {
   kSplitting,
   kPlain,  ///< asked for, or the event is no rare one
@@ -145,6 +153,11 @@ struct RiskStudy {
   /// Where in the second half of its time a particle comes to the event, on average: 0.5 if it is
   /// as likely at any time. More: the horizon was too short, and the rate may be too low.
   double position = 0, position_error = 0;
+  /// The way to the event, in equal stretches: means over one particle of each repetition, weighted
+  /// by the probabilities that these have found. Empty without an estimate by splitting.
+  std::vector<RiskMoment> path;
+  RiskMoment usual;  ///< the same long before it
+
   std::uint64_t events = 0;  ///< simulated for the answer, the first looks included
   /// The share of these events that repeat what another particle had done before its branch.
   double repeated = 0;
@@ -164,7 +177,7 @@ using RiskProgress = std::function<void(const RiskPoint& point, std::string_view
 std::vector<RiskStudy> find_risks(const RiskPlan& plan, const ReplicationOptions& run = {},
                                   const RiskProgress& progress = {});
 
-/// risk.csv: a row for each point.
+/// risk.csv: a row for each point; path.csv: one for each moment of each path.
 Tables tables(const RiskPlan& plan, const std::vector<RiskStudy>& studies);
 
 }  // namespace retrysim

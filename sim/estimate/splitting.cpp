@@ -107,6 +107,11 @@ class Splitting {
 
   void finish() {
     if (result_.probability == 0 || result_.unfinished) return;
+    Draws draws(key_, {.entity = ~std::uint64_t{0}, .purpose = Purpose::kBranch});
+    const Particle& one = particles_[draws.below(static_cast<std::uint32_t>(particles_.size()))];
+    result_.root = one.root;
+    result_.branches = one.branches;
+    result_.arrives = one.path.position;
     std::vector<std::uint32_t> roots;
     for (const Particle& p : particles_) {
       roots.push_back(p.root);

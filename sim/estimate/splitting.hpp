@@ -47,10 +47,15 @@ struct SplittingRun {
   /// least near of them, and the event is less likely.
   bool unfinished = false;
   std::uint32_t particles = 0;
-  std::uint32_t levels = 0;             ///< at which particles were given up
-  std::uint32_t ancestors = 0;          ///< different starts among those that arrive
-  NearnessScore nearest = 0;            ///< the highest score of any particle
-  double position = 0;                  ///< mean of those that arrive
+  std::uint32_t levels = 0;     ///< at which particles were given up
+  std::uint32_t ancestors = 0;  ///< different starts among those that arrive
+  NearnessScore nearest = 0;    ///< the highest score of any particle
+  double position = 0;          ///< mean of those that arrive
+  /// One of those that arrive, each as likely as any other: its start, its branches, and where in
+  /// its time it arrives.
+  std::uint32_t root = 0;
+  std::vector<Branch> branches = {};
+  double arrives = 0;
   std::uint32_t early = 0;              ///< starts from which the event came too early to count
   double time_s = 0;                    ///< `follow_all`: of all particles together
   std::uint64_t paths = 0, events = 0;  ///< that were followed

@@ -339,6 +339,7 @@ class RiskSearch {
     std::optional<stats::PositiveEstimate> estimate;
     double position = 0, position_error = 0;
     bool is_unfinished = false;  // the estimate is more than the probability of the event
+    std::uint32_t first = 0;     // number of the first repetition
     double early = 0;            // share of the starts
     double time_s = 0;           // plain: of all particles
     std::uint64_t events = 0;
@@ -389,6 +390,7 @@ class RiskSearch {
     task.limits = {kNever, std::max<std::uint64_t>(1, left / kRepetitions * kLonger)};
     Round round;
     round.particles = particles;
+    round.first = next_repetition_;
     round.runs = execution::before_more([&] {
       return execution::get_splittings(scenario_, task, next_repetition_, kRepetitions, run_);
     });
@@ -528,9 +530,98 @@ class RiskSearch {
     const double variance = kRepetitions * p.relative_error * p.relative_error;
     study_.excess_variance =
         kernel::log1p(variance) * last.particles / -kernel::log(std::min(p.mean, 0.5));
+    note_path(last);
     study_.plain_events =
         (1 - p.mean) / (p.mean * p.relative_error * p.relative_error) * events_of_run();
   }
+
+  /// Simulates one particle of each repetition once more, to see the way to the event.
+  void note_path(const Round& last) {
+    say("path");
+    constexpr double kWindows = 4, kShareOfHorizon = 0.2, kBefore = 2.5;
+    if (point_.event.kind == RareEvent::Kind::kSuccessRate) {
+      return note_path(last, kWindows * point_.event.window.in_seconds());
+    }
+    // So long that it shows how the backlog grows, and what was before.
+    double span_s = kShareOfHorizon * scenario_.duration.in_seconds();
+    for (int pass = 0; pass < 4; ++pass) {
+      note_path(last, span_s);
+      const double wanted_s = kBefore * rise_s();
+      if (wanted_s <= 0 || wanted_s > span_s / 2) return;
+      span_s = wanted_s;
+    }
+  }
+
+  /// How long before the event attempts begin to be more than a tenth of the way beyond the usual.
+  double rise_s() const {
+    constexpr double kRisen = 0.1;
+    const double usual = study_.usual.in_system, last = study_.path.back().in_system;
+    std::size_t k = study_.path.size();
+    while (k > 0 && study_.path[k - 1].in_system > usual + kRisen * (last - usual)) --k;
+    return k < study_.path.size() ? -study_.path[k].time_s : 0;
+  }
+
+  void note_path(const Round& last, double span_s) {
+    constexpr std::size_t kStretches = 60;
+    study_.path.clear();
+    Scenario shown = scenario_;
+    shown.interval = Duration::from_seconds(std::min(span_s, half_s()) / kStretches);
+    const double stretch_s = shown.interval.in_seconds(), from_s = half_s();
+    double all = 0;
+    for (const stats::SplittingRun& r : last.runs) all += r.unfinished ? 0 : r.probability;
+    std::vector<Means> means(kStretches);
+    Means usual;
+    for (std::size_t i = 0; i < last.runs.size(); ++i) {
+      const stats::SplittingRun& r = last.runs[i];
+      if (r.unfinished || r.probability <= 0) continue;
+      SimulationOptions options;
+      options.stop = run_.stop_flag;
+      options.branches = r.branches;
+      const std::uint32_t number = (last.first + static_cast<std::uint32_t>(i));
+      const RunResult run = simulate(shown, number * execution::kMostParticles + r.root, options);
+      const double weight = r.probability / all;
+      const auto end = static_cast<std::size_t>((from_s + r.arrives * half_s()) / stretch_s);
+      for (std::size_t k = 0; k < kStretches && end >= kStretches; ++k) {
+        means[k].add(run, end - kStretches + k, weight);
+      }
+      const auto before = static_cast<std::size_t>(from_s / stretch_s);
+      const std::size_t count = before / 2;
+      for (std::size_t k = before - count; k < before; ++k) {
+        usual.add(run, k, weight / static_cast<double>(count));
+      }
+    }
+    for (std::size_t k = 0; k < kStretches; ++k) {
+      study_.path.push_back(means[k].moment(stretch_s));
+      study_.path.back().time_s = (static_cast<double>(k) - kStretches) * stretch_s;
+    }
+    study_.usual = usual.moment(stretch_s);
+  }
+
+  /// Weighted sums over runs, of one stretch of time.
+  struct Means {
+    double requests = 0, attempts = 0, in_system_ns = 0, successes = 0, ends = 0;
+
+    void add(const RunResult& run, std::size_t bin, double weight) {
+      if (bin < run.all_bins.size()) {
+        const ClientFlow& flow = run.all_bins[bin].flow;
+        requests += weight * static_cast<double>(flow.requests);
+        attempts += weight * static_cast<double>(flow.attempts);
+        successes += weight * static_cast<double>(flow.successes);
+        ends += weight * static_cast<double>(flow.successes + flow.failures);
+      }
+      for (const ServiceResult& service : run.services) {
+        if (bin < service.bins.size()) in_system_ns += weight * service.bins[bin].in_system_ns;
+      }
+    }
+    RiskMoment moment(double seconds) const {
+      RiskMoment m;
+      m.requests_per_s = requests / seconds;
+      m.attempts_per_s = attempts / seconds;
+      m.in_system = in_system_ns / (1e9 * seconds);
+      if (ends > 0) m.success_share = successes / ends;
+      return m;
+    }
+  };
 
   static constexpr double kStudent = 2.04;  // of 31 degrees of freedom
   const RiskPlan& plan_;

@@ -138,7 +138,9 @@ class RiskReport {
       all = {answer_of_points()};
     }
     all.push_back(meaning());
+    if (rows_.size() == 1) all.push_back(before_it(rows_.front()));
     if (rows_.size() == 1) all.push_back(effort(rows_.front()));
+    std::erase(all, "");
     if (plan_.leaves_disturbances_out) {
       all.push_back(
           "Faults and surges of the scenario are left out: this is what chance alone does.");
@@ -210,6 +212,33 @@ class RiskReport {
       return r.study.per_s ? std::optional(r.study.plain_events) : std::nullopt;
     });
     return {t, rows_};
+  }
+
+  /// What the way to the event looks like at each point.
+  CellTable paths() const {
+    struct Row {
+      const RiskRow& at;
+      const RiskMoment& moment;
+    };
+    std::vector<Row> rows;
+    for (const RiskRow& r : rows_) {
+      for (const RiskMoment& m : r.study.path) rows.push_back({r, m});
+    }
+    Columns<Row> t;
+    t.csv("scenario", [](auto& r) { return r.at.plan.base.scenario.name; });
+    for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
+      t.csv_key(key_column(plan_.keys[k], values_of(k)),
+                [k](auto& r) { return key_cell(r.at.point.values[k]); });
+    }
+    t.csv("time_s", [](auto& r) { return r.moment.time_s; });
+    t.csv("requests_per_s", [](auto& r) { return r.moment.requests_per_s; });
+    t.csv("attempts_per_s", [](auto& r) { return r.moment.attempts_per_s; });
+    t.csv("in_system", [](auto& r) { return r.moment.in_system; });
+    t.csv("success_share", [](auto& r) { return r.moment.success_share; });
+    return {t, rows};
+  }
+  bool has_paths() const {
+    return std::ranges::any_of(rows_, [](const RiskRow& r) { return !r.study.path.empty(); });
   }
 
   std::vector<std::string> key_units() const {
@@ -288,6 +317,34 @@ class RiskReport {
     return what.empty() ? counted : what + " " + counted;
   }
 
+  /// The stretch before the event in which most requests came, where that is more than usual.
+  std::string before_it(const RiskRow& r) const {
+    constexpr std::size_t kTogether = 10;
+    constexpr double kNoticeable = 1.03;
+    const std::vector<RiskMoment>& path = r.study.path;
+    if (path.size() < kTogether) return "";
+    const auto rate_from = [&](std::size_t first) {
+      double sum = 0;
+      for (std::size_t k = first; k < first + kTogether; ++k) sum += path[k].requests_per_s;
+      return sum / kTogether;
+    };
+    std::size_t most = 0;
+    for (std::size_t k = 1; k + kTogether <= path.size(); ++k) {
+      if (rate_from(k) > rate_from(most)) most = k;
+    }
+    const double usual = r.study.usual.requests_per_s;
+    if (rate_from(most) < kNoticeable * usual) return "";
+    const double length_s = kTogether * (path[1].time_s - path[0].time_s);
+    return fmt::format(
+        "On the way to it, from {} before on, {} requests a second come for {} instead of {}; at "
+        "most "
+        "{} attempts are there then, usually {}.",
+        said_long_time(-path[most].time_s), format_plain(rate_from(most), 3),
+        said_long_time(length_s), format_plain(usual, 3),
+        format_plain(std::ranges::max_element(path, {}, &RiskMoment::in_system)->in_system, 3),
+        format_plain(r.study.usual.in_system, 2));
+  }
+
   std::string effort(const RiskRow& r) const {
     const RiskStudy& s = r.study;
     const std::string runs =
@@ -323,7 +380,11 @@ class RiskReport {
 };
 
 std::vector<TableSource> risk_tables(const RiskPlan& plan, const std::vector<RiskStudy>& studies) {
-  return {source_of("risk", RiskReport(plan, studies).table())};
+  const RiskReport report(plan, studies);
+  std::vector<TableSource> tables;
+  tables.push_back(source_of("risk", report.table()));
+  if (report.has_paths()) tables.push_back(source_of("path", report.paths()));
+  return tables;
 }
 
 }  // namespace

@@ -48,8 +48,10 @@ class SourcesOfResults(unittest.TestCase):
         for part in ("kernel", "retry", "measure", "scenario", "model", "explain"):
             self.assertIn(f"sim/{part}/*.?pp", globbed)
         self.assertIn("include/retrysim/*.hpp", globbed)
-        for part in ("cli", "report", "experiment", "estimate"):
+        for part in ("cli", "report", "experiment"):
             self.assertNotIn(f"sim/{part}/", globbed)
+        # A repetition of splitting is a unit; all other estimates are made of units.
+        self.assertEqual(re.findall(r"sim/estimate/\S+", globbed), ["sim/estimate/splitting.?pp"])
 
     def test_a_changed_line(self):
         """In the project itself, with the very list of files of CMakeLists.txt."""

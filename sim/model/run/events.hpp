@@ -95,25 +95,30 @@ struct Agenda {
   /// The attempt's answer is there.
   void answered(Attempt& attempt) {
     answers.push_back(&attempt);
-    is_due = true;
+    due |= kPutDown;
   }
   /// The request, which waited for one, has got a connection, or a place in the bulkhead.
   void connected(RequestId request) {
     connections.push_back(request);
-    is_due = others_are_due = true;
+    due |= kPutDown;
+    others_are_due = true;
   }
   /// The calls that an attempt waited for have ended.
   void calls_over(CallId id) {
     calls.push_back(id);
-    is_due = others_are_due = true;
+    due |= kPutDown;
+    others_are_due = true;
   }
   /// The session that attempts with this token waited for has ended.
   void token_free(const Token& token) {
     tokens.push_back(token);
-    is_due = others_are_due = true;
+    due |= kPutDown;
+    others_are_due = true;
   }
 
-  bool is_due = false;          ///< something has been put down
+  static constexpr std::uint16_t kPutDown = 1;       ///< something has been put down
+  static constexpr std::uint16_t kWatched = 1 << 8;  ///< somebody looks at the end of each event
+  std::uint16_t due = 0;        ///< at the end of the event: one comparison tells if nothing is
   bool others_are_due = false;  ///< other steps than the delivery of answers
   std::vector<Attempt*> answers;
   std::vector<RequestId> connections;

@@ -417,6 +417,9 @@ class Streams {
   const RandomKey& of_requests(std::size_t group) const { return requests_[group]; }
   /// For everything that happens to a request of the group, at the service as well.
   const RandomKey& of_group(std::size_t group) const { return groups_[group]; }
+  /// The same for all groups, by number; they stay where they are.
+  const RandomKey* of_all_requests() const { return requests_.data(); }
+  const RandomKey* of_all_groups() const { return groups_.data(); }
   /// For what a service draws for itself.
   const RandomKey& of_service(std::size_t service) const { return services_[service]; }
   /// The key of one of its instances, if it has several; `number` counts them.

@@ -74,7 +74,7 @@ FollowedRun World::follow(const RareEvent& event, Time from) {
 // There is something to be settled at the end of each event, and so the loop itself need not ask.
 void World::observe(std::optional<Watch> watch, Time from) {
   observation_.emplace(Observation{std::move(watch), from, state_.options.branches, {}});
-  agenda_.is_due = true;
+  agenda_.due = Agenda::kWatched;
   take_branches();
 }
 
@@ -111,7 +111,7 @@ void World::look() {
     }
   }
   take_branches();
-  agenda_.is_due = observation_->watch || !observation_->branches.empty();
+  if (!observation_->watch && observation_->branches.empty()) agenda_.due = 0;
 }
 
 bool World::next_event() {
@@ -126,7 +126,7 @@ bool World::next_event() {
   }
   limits_.count_event();
   dispatch(next.source);
-  if (agenda_.is_due) settle();
+  if (agenda_.due != 0) settle();
   return true;
 }
 
@@ -209,12 +209,13 @@ void World::dispatch_rarer(const EventSource& s) {
 // No step calls another one: it appends it to a list instead. So nothing recurses, and each round
 // of an endless chain counts against the limits.
 RETRYSIM_FLATTEN void World::settle() {
-  do {
-    agenda_.is_due = false;
+  for (;;) {
+    agenda_.due &= Agenda::kWatched;
     deliver_answers();
     if (agenda_.others_are_due) settle_others();
-  } while (agenda_.is_due);
-  if (observation_) look();
+    if (agenda_.due == 0) return;
+    if (agenda_.due == Agenda::kWatched) return look();
+  }
 }
 
 // An answer may bring about others, which wait until the other lists have been gone through.

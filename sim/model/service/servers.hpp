@@ -162,7 +162,8 @@ class ServiceDemand {
   ServiceDemand(const ServiceSpec& spec, const Streams* streams)
       : spec_(&spec),
         streams_(streams),
-        of_request_(spec.service_time_per == ServiceTimePer::kRequest),
+        keys_(spec.service_time_per == ServiceTimePer::kRequest ? streams->of_all_requests()
+                                                                : streams->of_all_groups()),
         varies_(differs_from_draw(spec)) {}
 
   /// The operations of the groups that call service `index`, whose requests differ in work.
@@ -206,11 +207,7 @@ class ServiceDemand {
   }
   [[gnu::always_inline]] double drawn(const Attempt& a, Purpose purpose) const {
     const DrawId id{a.entity, a.number, 0, purpose};
-    return static_cast<double>(spec_->service_time.sample(key_of(a), id).count());
-  }
-  /// A service time that belongs to the request is something that the request is.
-  const RandomKey& key_of(const Attempt& a) const {
-    return of_request_ ? streams_->of_requests(a.group) : streams_->of_group(a.group);
+    return static_cast<double>(spec_->service_time.sample(keys_[a.group], id).count());
   }
   double of_other(const Attempt& a, std::int64_t others) const;
   double varied(double own_ns, const Attempt& a, std::int64_t others) const;
@@ -219,9 +216,10 @@ class ServiceDemand {
 
   const ServiceSpec* spec_;
   const Streams* streams_;
+  /// By group. A service time that belongs to the request is something that the request is.
+  const RandomKey* keys_;
   OperationMix operations_;
   const ByAttempt<TakenOver>* taken_over_ = nullptr;  // where operations differ in work
-  bool of_request_;
   bool varies_;
 };
 

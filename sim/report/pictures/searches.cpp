@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <set>
 
@@ -1228,12 +1229,10 @@ void add_frontier_picture(PictureJson& pictures, const PictureResult& result) {
 
 /// How likely it is over the first key that is varied, a line for each combination of the others.
 /// Where only a bound is known, a mark without a line.
-void add_risk_picture(PictureJson& pictures, const PictureResult& result) {
-  const Json& about = result.json.at("risk");
-  const PictureRows& table = result.table("risk.csv");
+std::optional<Json> risk_panel(const Json& about, const PictureRows& table) {
   const std::vector<std::string> keys = about.at("keys");
   const LinesOverKey lines = lines_over(table, keys);
-  if (lines.across.size() < 2) return;
+  if (lines.across.size() < 2) return std::nullopt;
   Extent values;
   bool has_bounds = false;
   for (std::size_t row = 0; row < table.size(); ++row) {
@@ -1242,15 +1241,14 @@ void add_risk_picture(PictureJson& pictures, const PictureResult& result) {
     }
     has_bounds |= !table.number(row, "probability");
   }
-  if (values.is_empty() || values.low <= 0) return;
+  if (values.is_empty() || values.low <= 0) return std::nullopt;
   constexpr double kRoom = 2;
   const std::string period = about.at("period_words");
   Json panel = panel_json(
       "risk", fmt::format("How likely within {}?", period),
       swept_axis({key_words(keys.front(), about.at("key_units").at(0).get<std::string>())},
                  lines.across),
-      log_axis({fmt::format("probability within {}", period)}, values.low / kRoom,
-               std::min(1.0, values.high * kRoom)));
+      log_axis({"probability"}, values.low / kRoom, std::min(1.0, values.high * kRoom)));
   for (std::size_t i = 0; i < lines.where.size(); ++i) {
     const std::string name = lines.names[i].empty() ? "95 % intervals" : lines.names[i];
     Json one = series_json(name, look_of(i),
@@ -1268,12 +1266,51 @@ void add_risk_picture(PictureJson& pictures, const PictureResult& result) {
     bound["hollow"] = true;
     panel["series"].push_back(std::move(bound));
   }
+  return panel;
+}
+
+/// What comes before the event; of a result without varied keys.
+void add_path_panels(Json& panels, const PictureRows& path) {
+  Extent times, rates, attempts;
+  for (std::size_t row = 0; row < path.size(); ++row) {
+    times.add(path.number(row, "time_s"));
+    rates.add(path.number(row, "attempts_per_s"));
+    attempts.add(path.number(row, "in_system"));
+  }
+  if (times.is_empty() || rates.is_empty() || attempts.is_empty()) return;
+  const Json axis = linear_axis({"time before it happens, s", "s"}, times.low, 0, 6);
+  struct Line {
+    const char *column, *name;
+  };
+  const auto add = [&](const char* id, const char* title, const AxisOf& what, double top,
+                       std::initializer_list<Line> lines) {
+    Json panel = panel_json(id, title, axis, upright_axis(what, top));
+    std::size_t i = 0;
+    for (const Line& line : lines) {
+      Json one = series_json(line.name, look_of(i++),
+                             from_table("path.csv", Json::object(), "time_s", line.column));
+      one["line"] = true;
+      panel["series"].push_back(std::move(one));
+    }
+    panels.push_back(std::move(panel));
+  };
+  add("path", "What comes before it", {"per second", "1/s"}, rates.high,
+      {{"requests_per_s", "requests"}, {"attempts_per_s", "attempts"}});
+  add("path_backlog", "Attempts at the services", {"attempts"}, attempts.high,
+      {{"in_system", "waiting or in service"}});
+}
+
+void add_risk_picture(PictureJson& pictures, const PictureResult& result) {
+  const Json& about = result.json.at("risk");
   PictureTexts text;
   const Json said = result.json.value("sentences", Json::array());
   if (!said.empty()) text.push_back(said[0]);
   Json picture = picture_json(result.json, "risk", "how likely is it?", std::move(text));
-  picture["panels"].push_back(std::move(panel));
-  pictures.push_back(std::move(picture));
+  if (auto panel = risk_panel(about, result.table("risk.csv"))) {
+    picture["panels"].push_back(*std::move(panel));
+  }
+  if (about.at("keys").empty()) add_path_panels(picture["panels"], result.table("path.csv"));
+  if (!picture["panels"].empty()) pictures.push_back(std::move(picture));
 }
 
 // --- Predictions ---------------------------------------------------------------------------------

@@ -13,18 +13,18 @@ namespace retrysim::scenario {
 
 /// Names of the tables and documents of all commands. Scenarios of further variants are
 /// "scenario-2.toml", ...
-inline constexpr std::array<std::string_view, 42> kResultFiles = {
-    "against.csv",      "advice.csv",     "attempts.csv",     "backtest.csv",
-    "burstiness.csv",   "choose.csv",     "compare.csv",      "confirm.csv",
-    "curve.csv",        "durations.csv",  "equilibria.csv",   "fit.csv",
-    "hysteresis.csv",   "incidents.csv",  "instances.csv",    "latency.csv",
-    "laws.csv",         "map.csv",        "mean_service.csv", "mean_timeseries.csv",
-    "phases.csv",       "points.csv",     "prediction.csv",   "race.csv",
-    "replications.csv", "result.json",    "risk.csv",         "scenario.toml",
-    "service.csv",      "slo.csv",        "storms.csv",       "summary.csv",
-    "thresholds.csv",   "timeseries.csv", "tip.csv",          "trajectories.csv",
-    "uncertain.csv",    "upgrade.csv",    "verdicts.csv",     "size.csv",
-    "frontier.csv",     "variants.csv"};
+inline constexpr std::array<std::string_view, 43> kResultFiles = {
+    "against.csv",      "advice.csv",       "attempts.csv",     "backtest.csv",
+    "burstiness.csv",   "choose.csv",       "compare.csv",      "confirm.csv",
+    "curve.csv",        "durations.csv",    "equilibria.csv",   "fit.csv",
+    "hysteresis.csv",   "incidents.csv",    "instances.csv",    "latency.csv",
+    "laws.csv",         "map.csv",          "mean_service.csv", "mean_timeseries.csv",
+    "path.csv",         "phases.csv",       "points.csv",       "prediction.csv",
+    "race.csv",         "replications.csv", "result.json",      "risk.csv",
+    "scenario.toml",    "service.csv",      "slo.csv",          "storms.csv",
+    "summary.csv",      "thresholds.csv",   "timeseries.csv",   "tip.csv",
+    "trajectories.csv", "uncertain.csv",    "upgrade.csv",      "verdicts.csv",
+    "size.csv",         "frontier.csv",     "variants.csv"};
 
 /// Names of pictures that scripts/plot.py puts beside the data, each in one of `kPictureFormats`.
 inline constexpr std::array<std::string_view, 17> kPictures = {

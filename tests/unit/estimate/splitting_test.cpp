@@ -139,6 +139,11 @@ TEST_CASE("particles share ancestors, arrive or are all given up", "[estimate][s
   CHECK(run.levels >= 7);  // each of the lengths from 1 to 7
   CHECK(run.paths > 50);
   CHECK(split_tandem({3, 2, 6, 8}, 50, 7) == run);
+  // One of those that arrive can be followed again.
+  CHECK(run.root < 50);
+  const SplittingPath one = follow({3, 2, 6, 8}, 7, run.root, run.branches);
+  REQUIRE(!one.records.empty());
+  CHECK(one.records.back().score == kHappened);
   // Two particles that do not come near are given up together.
   int extinct = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {

@@ -90,6 +90,24 @@ TEST_CASE("mean times until a queue is long lie within their intervals", "[exper
   CHECK(holding >= 4);
 }
 
+TEST_CASE("the way to the event ends where it is, and begins as usual", "[experiment][risk]") {
+  const RequestFile file(kQueue);
+  const RiskStudy study = study_of(file, {.event = "service.s.in_system>=20", .precision = 0.5});
+  REQUIRE(study.path.size() == 60);
+  for (std::size_t k = 1; k < study.path.size(); ++k) {
+    CHECK(study.path[k - 1].time_s < study.path[k].time_s);
+  }
+  CHECK(study.path.back().time_s < 0);
+  // Half a request a second and one in the system; more on the way: of M/M/1 conditioned on a long
+  // queue arrivals and services change places. 32 paths show both within a third.
+  CHECK(study.usual.requests_per_s == Approx(0.5).margin(0.17));
+  CHECK(study.usual.in_system == Approx(1).margin(0.7));
+  CHECK(study.path.back().in_system > 8);
+  CHECK(study.path.back().in_system < 20);
+  CHECK(study.path[study.path.size() - 2].requests_per_s > 0.6);
+  CHECK(study.path.front().success_share == 1.0);
+}
+
 TEST_CASE("what is not rare is found by plain runs, also the mean time itself",
           "[experiment][risk]") {
   const RequestFile file(kQueue);
