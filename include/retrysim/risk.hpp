@@ -57,8 +57,8 @@ struct RiskRequest {
   /// Half the width of the 95 % interval that is aimed at, as a share of the estimate; from 0.01 to
   /// 2.
   double precision = 0.25;
-  /// Events that may be simulated for each point, roughly. If they are too few, the interval is
-  /// wider.
+  /// Events that may be simulated for each point, roughly; a first look takes what it takes. If
+  /// they are too few, the interval is wider.
   std::uint64_t effort = 5'000'000'000;
   /// Without splitting: as many runs as the effort allows, which show the event or do not.
   bool plain = false;
@@ -86,7 +86,7 @@ struct RiskPlan {
   bool leaves_disturbances_out = false;       ///< faults or surges of some point
   std::vector<std::filesystem::path> inputs;  ///< CSV files read
 
-  /// What the event is, in words: "100 attempts are at service.api".
+  /// What the event is, in words: "100 attempts at once at api".
   std::string said_event(const RiskPoint& point) const;
 };
 

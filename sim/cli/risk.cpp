@@ -54,8 +54,9 @@ Options<RiskCommand> risk_options() {
        [](C& c, const std::string& text) { c.request.precision = number("precision", text); },
        [](const C& c) { return Texts{fmt::format("--precision {}", c.request.precision)}; }},
       {{"effort", "EVENTS",
-        "events that may be simulated for each point; if they are too few, the interval is wider. "
-        "Default 5e9, some minutes on one core"},
+        "events that may be simulated for each point, roughly; if they are too few, the interval "
+        "is "
+        "wider. A first look takes what it takes. Default 5e9, some minutes on one core"},
        [](C& c, const std::string& text) {
          const double events = number("effort", text);
          if (!(events >= 1e6 && events <= 1e18)) {

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/risk.hpp>
 
+#include "estimate/intervals.hpp"
 #include "estimate/splitting.hpp"
 #include "execution/executor.hpp"
 #include "execution/units.hpp"
@@ -509,7 +510,8 @@ class RiskSearch {
     }
     const double trials = double{kRepetitions} * last.particles;
     if (!last.estimate) {
-      study_.per_s_below = stats::bound_without_hits(plain ? last.time_s : trials * half_s());
+      study_.per_s_below =
+          plain ? bound_of_plain(last, trials) : stats::bound_without_hits(trials * half_s());
       return;
     }
     const stats::PositiveEstimate& p = *last.estimate;
@@ -533,6 +535,15 @@ class RiskSearch {
     note_path(last);
     study_.plain_events =
         (1 - p.mean) / (p.mean * p.relative_error * p.relative_error) * events_of_run();
+  }
+
+  /// Where at most one of the repetitions has seen the event, which may be several times.
+  static double bound_of_plain(const Round& last, double trials) {
+    std::size_t hits = 0;
+    for (const stats::SplittingRun& r : last.runs) hits += r.ancestors;
+    if (hits == 0) return stats::bound_without_hits(last.time_s);
+    return stats::exact_interval(hits, static_cast<std::size_t>(trials)).high * trials /
+           last.time_s;
   }
 
   /// Simulates one particle of each repetition once more, to see the way to the event.

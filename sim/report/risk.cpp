@@ -128,8 +128,6 @@ class RiskReport {
     }
   }
 
-  const std::vector<RiskRow>& rows() const { return rows_; }
-
   std::vector<std::string> sentences() const {
     std::vector<std::string> all;
     if (rows_.size() == 1) {
@@ -355,10 +353,12 @@ class RiskReport {
                          scenario::said_things(all, "run"), said_long_time(s.horizon.in_seconds()));
     }
     if (!s.per_s) {
+      const std::string nearest = s.level >= 1 ? std::string("some came to it")
+                                               : fmt::format("the nearest came {} of the way to it",
+                                                             said_probability(s.level));
       return fmt::format(
-          "Splitting ({}) was given up {} of the way to it: that far it came with that chance, and "
-          "the event is rarer.",
-          runs, said_probability(std::min(s.level, 0.99)));
+          "Splitting ({}) was given up before all of its particles had come to it; {}.", runs,
+          nearest);
     }
     const double times = s.plain_events / static_cast<double>(std::max<std::uint64_t>(1, s.events));
     const std::string saved =
@@ -392,11 +392,6 @@ std::vector<TableSource> risk_tables(const RiskPlan& plan, const std::vector<Ris
 std::string said_long_time(double seconds) {
   const LongUnit& unit = long_unit(seconds);
   return in_unit(seconds, unit) + " " + unit.name;
-}
-
-std::vector<std::string> risk_sentences(const RiskPlan& plan,
-                                        const std::vector<RiskStudy>& studies) {
-  return RiskReport(plan, studies).sentences();
 }
 
 Document risk_document(const RiskPlan& plan, const std::vector<RiskStudy>& studies) {

@@ -16,10 +16,6 @@ namespace retrysim::report {
 /// A length of time as people say it, to two digits: "59 days", "2.3 months", "41 million years".
 std::string said_long_time(double seconds);
 
-/// The answer, and what it rests on.
-std::vector<std::string> risk_sentences(const RiskPlan& plan,
-                                        const std::vector<RiskStudy>& studies);
-
 /// The sentences, and a table of the points. risk.csv has a row for each point. Refers to both.
 Document risk_document(const RiskPlan& plan, const std::vector<RiskStudy>& studies);
 

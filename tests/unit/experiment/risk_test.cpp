@@ -134,6 +134,23 @@ TEST_CASE("plain runs that see nothing give a bound, never zero", "[experiment][
   CHECK(study.per_s_below < 5e-6);
 }
 
+TEST_CASE("the bound of plain runs knows of an event that was seen once", "[experiment][risk]") {
+  // About 1e6 s of an event that comes once in 1.05e6 s on average.
+  const RequestFile file(kQueue);
+  int never = 0, once = 0;
+  for (const char* seed : {"seed=1", "seed=2", "seed=3", "seed=4", "seed=5", "seed=6"}) {
+    const RiskStudy study = study_of(
+        file,
+        {.edits = {seed}, .event = "service.s.in_system>=18", .effort = 1'000'000, .plain = true});
+    if (study.per_s) continue;
+    INFO(seed << ": below " << study.per_s_below);
+    (study.level == 1 ? once : never) += 1;
+    CHECK((study.level == 1 ? study.per_s_below > 4.5e-6 : study.per_s_below < 4e-6));
+  }
+  CHECK(never > 0);
+  CHECK(once > 0);
+}
+
 TEST_CASE("what would take longer than the universe is given up", "[experiment][risk]") {
   const RequestFile file(kQueue);
   const RiskStudy study = study_of(file, {.event = "service.s.in_system>=200"});
