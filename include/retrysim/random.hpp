@@ -87,6 +87,11 @@ enum class Purpose : std::uint8_t {
   kLimitProbe = 80,      ///< when an adaptive limit on concurrency measures the best time anew
   kUncertain = 90,       ///< the value of an uncertain key
   kBranch = 91,          ///< which of several courses of a run goes on again
+  // Of a fault at random times (`FaultChance`), whose entity is the number of the occurrence.
+  kFaultGap = 92,     ///< time before it
+  kFaultLength = 93,  ///< how long it lasts
+  kFaultDepth = 94,   ///< how deep it is
+  kFaultJoin = 95,    ///< does it come with the other fault
 };
 
 /// The random numbers of one replication, key = (seed, replication), or of a named part of it.

@@ -69,6 +69,34 @@ struct FaultSpec {
   }
 };
 
+/// What is left to chance of a fault: when it begins, how often, for how long, how deep it is.
+struct FaultChance {
+  /// Mean number of beginnings in 365 days, at random times (a Poisson process); 0: not so.
+  double per_year = 0;
+  /// The time from the end of one occurrence to the start of the next, and before the first; a mean
+  /// of 0: not so.
+  Distribution mtbf;
+  /// The fault that it comes with; empty: none.
+  std::string with = {};
+  double probability = 1;                  ///< that it comes along with that fault
+  Distribution length;                     ///< instead of `FaultSpec::duration`; a mean of 0: not
+  std::optional<double> capacity_to = {};  ///< the factor is uniform between `capacity` and this
+  std::optional<double> speed_to = {};     ///< the same of `speed`
+
+  /// Whether it begins at times that are drawn, or with another fault.
+  bool recurs() const { return per_year > 0 || mtbf.mean_seconds() > 0 || !with.empty(); }
+  bool is_random() const {
+    return recurs() || length.mean_seconds() > 0 || capacity_to || speed_to;
+  }
+};
+
+/// A fault of which something is left to chance. `fault.start` is the time before which it does not
+/// begin or, if it comes with another one, the time from the start of that one to its own.
+struct RandomFault {
+  FaultSpec fault;
+  FaultChance chance;
+};
+
 enum class ArrivalProcess : std::uint8_t {
   kPoisson,
   kConstant,
@@ -467,6 +495,10 @@ struct Scenario {
   NetworkSpec network;
   std::vector<ServiceSpec> services;
   std::vector<FaultSpec> faults;
+  /// Those that are left to chance. `faults` has what a draw of them gives, if `fault_draw` is set;
+  /// without a draw such a scenario cannot be simulated.
+  std::vector<RandomFault> random_faults;
+  std::uint32_t fault_draw = 0;  ///< 0: none
   std::vector<ClientSpec> clients;
   std::vector<CallSpec> calls;    ///< those of one service are made in this order (see `stage`)
   std::vector<PhaseSpec> phases;  ///< besides the phases that faults and surges make
@@ -478,6 +510,15 @@ struct Scenario {
 /// operations are those of the whole scenario, requests without an operation share one state, and
 /// all groups have as many keys as the one with the most.
 StateCounts state_counts(const Scenario& scenario);
+
+/// What one draw makes of the faults at random in [0, horizon), in the order of their starts. A
+/// draw of a seed depends on nothing but the rules of each fault and of those that it comes with,
+/// so a longer horizon has the same faults and more. The fault "outage" becomes "outage-1",
+/// "outage-2" and so on. At most kMaxDrawnFaults; throws RequestError where there are more.
+std::vector<FaultSpec> draw_faults(const Scenario& scenario, std::uint32_t draw, Duration horizon);
+inline constexpr std::size_t kMaxDrawnFaults = 10'000;
+/// The scenario with what a draw gives for its duration, instead of the faults at random.
+Scenario with_drawn_faults(Scenario scenario, std::uint32_t draw);
 
 /// The capacity that profile and faults leave to a service at one moment, all instances together.
 struct CapacityLeft {

@@ -11,6 +11,7 @@
 #include <retrysim/simulation.hpp>
 
 #include "model/run/trace.hpp"
+#include "reference/random_faults.hpp"
 #include "reference/random_scenario.hpp"
 #include "reference/recount.hpp"
 #include "reference/reference.hpp"
@@ -62,7 +63,7 @@ Comparison compare(const Scenario& scenario) {
     c.failure = e.what();
   }
   model::trace = nullptr;
-  c.reference = reference::simulate(scenario, 0, c.engine.size() + 1);
+  c.reference = reference::simulate(reference::with_own_draw(scenario), 0, c.engine.size() + 1);
   const auto [e, r] =
       std::mismatch(c.engine.begin(), c.engine.end(), c.reference.begin(), c.reference.end());
   c.agree = static_cast<std::size_t>(e - c.engine.begin());

@@ -35,6 +35,7 @@ class Generator {
     const std::size_t outside = 1 + on(kSecondGroup, 0.4) + on(kThirdGroup, 0.2);
     for (std::size_t i = 0; i < outside; ++i) group();
     for (std::size_t i = 0; i < 4 && on(kFaults, 0.4); ++i) fault();
+    if (on(kRandomFaults, 0.4)) random_faults();
     return {std::move(scenario_), used_};
   }
 
@@ -337,6 +338,38 @@ class Generator {
     if (on(kFaultOfInstance, 0.5) && s.instances.count > 1) {
       f.instance = 1 + draws(kFaultOfInstance).below(s.instances.count);
       f.instances = 1 + draws(kFaultOfInstance).below(s.instances.count - f.instance + 1);
+    }
+  }
+
+  /// Leaves to chance some of the faults, and plays a draw of them.
+  void random_faults() {
+    Draws& chance = draws(kRandomFaults);
+    std::vector<FaultSpec> scripted;
+    for (FaultSpec& f : scenario_.faults) {
+      if (chance.uniform() < 0.3) {
+        scripted.push_back(std::move(f));
+        continue;
+      }
+      RandomFault& random = scenario_.random_faults.emplace_back();
+      random.fault = std::move(f);
+      FaultChance& c = random.chance;
+      const std::uint32_t kind = chance.below(4);
+      if (kind == 0) c.per_year = 365.0 * 86'400 / 0.3;
+      if (kind == 1) c.mtbf = Distribution::exponential(0.2);
+      if (kind == 2) c.mtbf = Distribution::uniform(0.05, 0.4);
+      const std::string& other = scenario_.random_faults.front().fault.name;
+      if (kind == 3 && other != random.fault.name) {
+        c.with = scripted.empty() ? other : scripted.front().name;
+        c.probability = pick(kRandomFaults, {0.5, 1.0});
+      }
+      if (kind == 3 || chance.uniform() < 0.5) c.length = Distribution::exponential(0.1);
+      if (random.fault.capacity != 1) c.capacity_to = 1.0;
+      if (random.fault.speed != 1) c.speed_to = 0.5;
+    }
+    scenario_.faults = std::move(scripted);
+    scenario_.fault_draw = 1 + chance.below(1000);
+    for (FaultSpec& f : draw_faults(scenario_, scenario_.fault_draw, scenario_.duration)) {
+      scenario_.faults.push_back(std::move(f));
     }
   }
 

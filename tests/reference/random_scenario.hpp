@@ -137,8 +137,9 @@ enum class Feature : std::uint8_t {
   kPartitions,
   kRetryPriority,
   kAdaptiveLimit,
+  kRandomFaults,
 };
-inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kAdaptiveLimit) + 1;
+inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kRandomFaults) + 1;
 using Features = std::bitset<kFeatures>;
 
 struct RandomScenario {
@@ -180,7 +181,8 @@ inline constexpr std::string_view kWords<reference::Feature> =
     "circuit breaker|rules of the breaker|"
     "limited suggestions|lists of errors|growth of backoffs|jitter of constant width|"
     "delays that go on|service time per request|longest wait for a connection|bulkhead|"
-    "limit on the send rate|eviction of the lowest|partitions|priority of retries|adaptive limit";
-static_assert(words_end_with(reference::Feature::kAdaptiveLimit));
+    "limit on the send rate|eviction of the lowest|partitions|priority of retries|adaptive limit|"
+    "faults at random";
+static_assert(words_end_with(reference::Feature::kRandomFaults));
 
 }  // namespace retrysim

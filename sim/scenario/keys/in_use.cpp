@@ -73,10 +73,17 @@ class KeysInUse {
       const auto its_path = [&] { return path + ".concurrency.partitions." + p.name; };
       if (!table("service.*.concurrency.partitions.*", FilledSlots(&p), its_path)) return false;
     }
+    static const FaultChance kNoChance{};
+    const auto fault = [&](const FaultSpec& f, const FaultChance& chance) {
+      if (f.service != s) return true;
+      const FilledSlots of_fault(&f, &chance, &f.errors, &f.errors_at);
+      return table("fault.*", of_fault, [&] { return "fault." + f.name; });
+    };
     for (const FaultSpec& f : scenario_.faults) {
-      if (f.service != s) continue;
-      const FilledSlots of_fault(&f, &f.errors, &f.errors_at);
-      if (!table("fault.*", of_fault, [&] { return "fault." + f.name; })) return false;
+      if (!fault(f, kNoChance)) return false;
+    }
+    for (const RandomFault& f : scenario_.random_faults) {
+      if (!fault(f.fault, f.chance)) return false;
     }
     return std::ranges::all_of(scenario_.clients, [&](const ClientSpec& c) {
       return share_of_calls(c, s) <= 0 || client(c);

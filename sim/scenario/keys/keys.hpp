@@ -104,10 +104,10 @@ class SlotsOf {
 
  private:
   std::tuple<To<Scenario>, To<ServiceSpec>, To<std::vector<RandomError>>, To<ErrorPoint>,
-             To<FaultSpec>, To<ServiceName>, To<ServiceNames>, To<ClientSpec>, To<ArrivalInputs>,
-             To<PresetChoice>, To<RetryRules>, To<SurgeSpec>, To<OperationSpec>, To<CallSpec>,
-             To<ThrottleLimit>, To<PartitionSpec>, To<PhaseSpec>, To<PhaseEnd>, To<Expectation>,
-             To<SloSpec>, To<UncertainKey>, To<ErrorTexts>>
+             To<FaultSpec>, To<FaultChance>, To<ServiceName>, To<ServiceNames>, To<ClientSpec>,
+             To<ArrivalInputs>, To<PresetChoice>, To<RetryRules>, To<SurgeSpec>, To<OperationSpec>,
+             To<CallSpec>, To<ThrottleLimit>, To<PartitionSpec>, To<PhaseSpec>, To<PhaseEnd>,
+             To<Expectation>, To<SloSpec>, To<UncertainKey>, To<ErrorTexts>>
       parts_{};
 };
 /// The slots of a table that is being read.

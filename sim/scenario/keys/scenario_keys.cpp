@@ -44,6 +44,9 @@ constexpr KeyInfo kTopKeys[] = {
         "Longest drain; requests not finished then count as unfinished."),
     key("seed", count(kNotNegative), into<&Scenario::seed>, {.fallback = "1"},
         "Seed of all random draws; equal seeds give equal results."),
+    key("fault_draw", count({.min = 1, .max = 1e9}), into<&Scenario::fault_draw>, {},
+        "Which draw of the faults at random ([fault.NAME] with per_year, mtbf, with, length, ...) "
+        "is played; all replications have the same. `retrysim risk` draws them itself."),
     key("replications", count(kUpToMillion), into<&Scenario::replications>, {.fallback = "20"},
         "Number of independent runs that the summary is based on; with a precision the minimum "
         "(10 if not given)."),

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/resolve/services.hpp"
 
+#include <retrysim/error.hpp>
 #include <retrysim/service_spec.hpp>
 
 #include "kernel/stop.hpp"
@@ -322,14 +323,110 @@ void check_target(Tables& t, const KeyResolution& keys, const FaultSpec& fault,
                              target.instances.count));
 }
 
+/// Checks what is left to chance of a fault.
+void check_chance(Tables& t, const KeyResolution& keys, const Member& fault, FaultChance& chance) {
+  const auto wrong = [&](std::string_view key, const std::string& text) {
+    t.problems.add(keys.place_of(key), fmt::format("{}.{} {}", keys.path(), key, text));
+  };
+  const Node* mtbf = keys.find("mtbf");
+  if (mtbf != nullptr && keys.has("mtbf")) {
+    const double mean_s = chance.mtbf.mean_seconds();
+    if (mean_s <= 0) wrong("mtbf", "is no time; expected one above 0");
+    // A plain time is the mean of the usual law.
+    if (mean_s > 0 && !mtbf->is_table()) chance.mtbf = Distribution::exponential(mean_s);
+  }
+  if (keys.has("length") && keys.find("length") != nullptr && chance.length.mean_seconds() <= 0) {
+    wrong("length", "is no time; expected one above 0");
+  }
+  if (chance.with.empty() && keys.find("probability") != nullptr) {
+    wrong("probability", "has no meaning without `with`, which names the fault that it comes with");
+  }
+  for (const auto& [key, to] :
+       {std::pair("capacity", chance.capacity_to), {"speed", chance.speed_to}}) {
+    if (to && keys.find(key) == nullptr) {
+      wrong(std::string(key) + "_to",
+            fmt::format("is the upper end of a range whose lower end is {0}; expected {0} as well",
+                        key));
+    }
+  }
+  if (keys.find("with") == nullptr || !keys.has("with")) return;
+  if (keys.find("per_year") != nullptr) {
+    wrong("with", "does not apply here; keep either it or " + keys.full_path("per_year"));
+  }
+  const Node& faults = *t.of_kind("fault");
+  if (chance.with == fault.name) {
+    wrong("with", "is the fault itself; expected another one");
+  } else if (faults.find(chance.with) == nullptr && t.problems.wants(keys.place_of("with"))) {
+    std::vector<std::string_view> names;
+    for (const Member& other : faults.members) {
+      if (other.name != fault.name) names.push_back(other.name);
+    }
+    wrong("with", fmt::format("= {}: there is no such fault; {}", in_quotes(chance.with),
+                              suggestion(chance.with, names, "there are")));
+  }
+}
+
+/// Reports faults that come with each other in a circle.
+void check_joint_faults(Tables& t) {
+  const std::vector<RandomFault>& faults = t.loaded.scenario.random_faults;
+  const auto next = [&](const RandomFault& f) {
+    return std::ranges::find(faults, f.chance.with,
+                             [](const RandomFault& other) { return other.fault.name; });
+  };
+  for (const RandomFault& f : faults) {
+    auto at = next(f);
+    for (std::size_t i = 0; i < faults.size() && at != faults.end() && &*at != &f; ++i)
+      at = next(*at);
+    if (at == faults.end() || &*at != &f || f.chance.with == f.fault.name) continue;
+    const Member* written = t.of_kind("fault")->find(f.fault.name);
+    t.problems.add(written->place,
+                   fmt::format("fault.{} comes with fault.{}, which begins only if it "
+                               "does; expected one of them to have per_year, mtbf "
+                               "or only a start",
+                               f.fault.name, f.chance.with));
+    return;
+  }
+}
+
+/// Puts what the draw gives among the faults that are played.
+void play_draw(Tables& t) {
+  Scenario& s = t.loaded.scenario;
+  if (s.fault_draw == 0 || s.random_faults.empty() || !t.problems.empty()) return;
+  std::vector<FaultSpec> drawn;
+  try {
+    drawn = draw_faults(s, s.fault_draw, s.duration);
+  } catch (const RequestError& e) {
+    t.problems.add(t.root.find("fault_draw")->place,
+                   fmt::format("fault_draw = {}: {}", s.fault_draw, e.what()));
+    return;
+  }
+  for (FaultSpec& fault : drawn) {
+    const auto same = std::ranges::find(s.faults, fault.name, &FaultSpec::name);
+    if (same != s.faults.end()) {
+      t.problems.add(t.of_kind("fault")->find(fault.name)->place,
+                     fmt::format("fault.{0} has the name of a drawn one: faults at random are "
+                                 "numbered, as in {0}; expected another name",
+                                 fault.name));
+      return;
+    }
+    s.faults.push_back(std::move(fault));
+  }
+}
+
 void resolve_fault(Tables& t, const Member& member, const Node& siblings) {
   FaultSpec spec;
   spec.name = member.name;
+  FaultChance chance;
   ServiceName service;
-  const Slots slots(&spec, &service, &spec.errors, &spec.errors_at);
+  const Slots slots(&spec, &chance, &service, &spec.errors, &spec.errors_at);
   KeyResolution keys = t.keys_of("fault.*", "fault." + member.name, member, siblings, slots);
   t.default_service(keys, "service");
+  if (keys.find("per_year") != nullptr || keys.find("mtbf") != nullptr ||
+      keys.find("with") != nullptr) {
+    keys.set_default("start", render_text("0s"));
+  }
   keys.resolve();
+  check_chance(t, keys, member, chance);
   t.note_if_late(keys.path(), spec.start, "no new request meets it");
   check_probabilities(t, keys, spec.errors);
   if (const auto index = t.find_service(keys, "service", service.name)) {
@@ -342,13 +439,17 @@ void resolve_fault(Tables& t, const Member& member, const Node& siblings) {
                          ", whose model is " + in_quotes(name(target.model)) +
                          "; expected \"arrival\", or the model \"queue\" there");
     }
-    if (target.servers == ServiceSpec::kUnlimited && spec.capacity != 1) {
+    if (target.servers == ServiceSpec::kUnlimited && (spec.capacity != 1 || chance.capacity_to)) {
       t.problems.add(keys.place_of("capacity"),
                      keys.path() + ".capacity has no meaning for the unlimited servers of " +
                          in_quotes(target.name) + "; expected a number of servers there");
     }
   }
-  t.loaded.scenario.faults.push_back(std::move(spec));
+  if (chance.is_random()) {
+    t.loaded.scenario.random_faults.push_back({std::move(spec), std::move(chance)});
+  } else {
+    t.loaded.scenario.faults.push_back(std::move(spec));
+  }
 }
 
 }  // namespace
@@ -363,6 +464,9 @@ void resolve_faults(Tables& t) {
   AnswerCount answers(t);
   for (const ServiceSpec& s : t.loaded.scenario.services) answers.add(s);
   for (const FaultSpec& f : t.loaded.scenario.faults) answers.add(f);
+  for (const RandomFault& f : t.loaded.scenario.random_faults) answers.add(f.fault);
+  check_joint_faults(t);
+  play_draw(t);
 }
 
 // --- Answers -------------------------------------------------------------------------------------
