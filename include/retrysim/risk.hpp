@@ -3,6 +3,10 @@
 // it happens is found by splitting (sim/experiment/README.md), which never takes more luck for
 // granted than there is: the answer has a 95 % interval from independent repetitions.
 //
+// And how likely is it that the faults of a month, which come at random times, use more of an error
+// budget than there is? Many months are drawn; of each, only the time around its faults is
+// simulated.
+//
 //     RiskPlan plan = plan_risk({.scenario = "mine.toml", .event = "collapse"}).value();
 //     const std::vector<RiskStudy> studies = find_risks(plan, {.jobs = 2});
 //     if (const auto& rate = studies.front().per_s) ... 1 / rate->mean ... rate->low ...
@@ -43,8 +47,18 @@ namespace retrysim {
 /// Throws RequestError, with the part "event".
 RareEvent parse_rare_event(std::string_view text, const Scenario& scenario);
 
-/// A time above 0, such as "30d", "12h" or "365d". Throws RequestError, with the part "per".
-Duration parse_period(std::string_view text);
+/// More than a share of an error budget is used within the period, by faults that begin at random
+/// times ([fault.NAME] with per_year, mtbf or with; or `events_per_year` of the SLO).
+struct BudgetEvent {
+  std::size_t slo = 0;  ///< index into Scenario::slos
+  double above = 1;     ///< of the budget of the SLO's own window
+};
+/// The event of a text such as "slo.web.budget>1"; none if it does not begin with "slo". Throws
+/// RequestError, with the part "event".
+std::optional<BudgetEvent> parse_budget_event(std::string_view text, const Scenario& scenario);
+
+/// A time above 0, such as "30d", "12h" or "365d". Throws RequestError, with that part.
+Duration parse_period(std::string_view text, const char* part = "per");
 
 struct RiskRequest {
   std::filesystem::path scenario = {};
@@ -57,6 +71,9 @@ struct RiskRequest {
   /// Half the width of the 95 % interval that is aimed at, as a share of the estimate; from 0.01 to
   /// 2.
   double precision = 0.25;
+  /// A collapse that does not end by itself is ended by somebody after this time; only for faults
+  /// at random times. `max()`: it lasts to the end of the period.
+  Duration repair = Duration::max();
   /// Events that may be simulated for each point, roughly; a first look takes what it takes. If
   /// they are too few, the interval is wider.
   std::uint64_t effort = 5'000'000'000;
@@ -71,6 +88,7 @@ struct RiskPoint {
   std::shared_ptr<const LoadedScenario> loaded;
   std::shared_ptr<const Scenario> undisturbed;  ///< what is simulated
   RareEvent event;
+  std::optional<BudgetEvent> budget;  ///< instead of `event`
 };
 
 struct RiskPlan {
@@ -78,6 +96,7 @@ struct RiskPlan {
   std::string event;  ///< as asked
   Duration period;
   double precision = 0;
+  Duration repair;
   std::uint64_t effort = 0;
   bool plain = false;
   std::vector<std::string> varying;           ///< as given
@@ -126,13 +145,47 @@ struct RiskMoment {
   std::optional<double> success_share;  ///< of the requests that end; none if none does
 };
 
+/// One period that was drawn: what its faults cost.
+struct DrawnPeriod {
+  std::size_t faults = 0;   ///< that begin in it
+  double disturbed_s = 0;   ///< faults with their aftermaths
+  std::size_t lasting = 0;  ///< faults after which the system did not recover by itself
+  double bad = 0;  ///< requests that failed or were too slow, those without a fault included
+  double availability = 1;  ///< 1 - bad / requests
+  double budget_used = 0;   ///< of the budget of the SLO's window
+  double outage_s = 0;      ///< a full outage of this length has as many bad requests
+};
+
+/// What periods with faults at random times look like.
+struct DrawnPeriods {
+  double requests_per_s = 0;  ///< that the SLO counts, without a fault
+  double quiet_bad = 0;       ///< the share of these that is bad
+  /// A quiet stretch is simulated for this long after the system has recovered; the rest, up to the
+  /// next fault, is skipped.
+  Duration settle;
+  std::vector<DrawnPeriod> periods;  ///< by draw, from 1 on
+  std::size_t above = 0;             ///< how many of them use more than the event says
+  std::size_t stretches = 0;         ///< simulated: faults close to each other are one
+  double simulated_s = 0;
+};
+
+/// So bad is a period once in `periods` of them.
+struct ReturnLevel {
+  double periods = 0;
+  RiskInterval budget_used, outage_s;
+};
+/// For 2, 5, 10, 20, 50, ... periods, as far as there are ten worse ones among those drawn; with 95
+/// % intervals from order statistics.
+std::vector<ReturnLevel> return_levels(const DrawnPeriods& drawn);
+
 enum class RiskMethod : std::uint8_t {
   kSplitting,
   kPlain,  ///< asked for, or the event is no rare one
+  kDrawn,  ///< periods with faults at random times
 };
 template <>
-inline constexpr std::string_view kWords<RiskMethod> = "splitting|plain";
-static_assert(words_end_with(RiskMethod::kPlain));
+inline constexpr std::string_view kWords<RiskMethod> = "splitting|plain|drawn";
+static_assert(words_end_with(RiskMethod::kDrawn));
 
 struct RiskStudy {
   /// How often the event happens, from a state without it: that many times per second. Nothing if
@@ -141,6 +194,10 @@ struct RiskStudy {
   double per_s_below = 0;  ///< it happens less often than that, with 95 % confidence
   /// How near the nearest particle came: 1 if to the event.
   double level = 0;
+  /// With faults at random times: the probability within the period, and what was drawn. `per_s` is
+  /// that probability divided by the period.
+  std::optional<RiskInterval> probability;
+  std::optional<DrawnPeriods> drawn;
 
   RiskMethod method = RiskMethod::kSplitting;
   Duration horizon;  ///< of a particle; the event counts in its second half

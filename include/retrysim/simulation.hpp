@@ -583,6 +583,8 @@ struct SloCounts {
   std::uint64_t requests_before = 0;   ///< made before the first fault or surge; without one, all
   Duration before;                     ///< the length of that time
   std::vector<SloEventCounts> events;  ///< in the order of `stats::slo_events`
+  /// From the first fault or surge to the end of the window; empty without one.
+  SloEventCounts since_first;
 
   bool operator==(const SloCounts&) const = default;
 };
@@ -689,7 +691,7 @@ RETRYSIM_FIELDS(ServiceResult, window, wasted_after_give_up_ns, wasted_full_ns, 
 
 RETRYSIM_FIELDS(SloEventCounts, start, end, over, requests, failed, slow, retries)
 
-RETRYSIM_FIELDS(SloCounts, requests_before, before, events)
+RETRYSIM_FIELDS(SloCounts, requests_before, before, events, since_first)
 
 RETRYSIM_FIELDS(RunResult, seed, replication, window_start, window_end, interval, count_width,
                 ended, last_request_end, events, fingerprint, clients, services, all_bins,

@@ -23,7 +23,7 @@ namespace {
 
 struct RiskCommand : SimulationSettings {
   std::vector<std::string> scenarios;
-  std::string per = "30d";
+  std::string per = "30d", repair;
   RiskRequest request;
 };
 
@@ -36,7 +36,8 @@ Options<RiskCommand> risk_options() {
         "times the longest attempt timeout, and at least 10 s, less than half succeed; "
         "service.NAME.in_system>=K: so many attempts wait or are served at once; "
         "client.NAME.success_rate<X/60s: less than the share X of the group's requests that end "
-        "within a minute succeeds (NAME may be all)"},
+        "within a minute succeeds (NAME may be all); slo.NAME.budget>X: faults at random times "
+        "use more than X times the error budget"},
        [](C& c, const std::string& text) { c.request.event = text; },
        [](const C& c) { return Texts{"--event " + c.request.event}; }},
       {{"per", "TIME", "the time within which it may happen, such as 30d (default), 12h or 365d"},
@@ -67,9 +68,14 @@ Options<RiskCommand> risk_options() {
        [](const C& c) { return Texts{fmt::format("--effort {}", c.request.effort)}; }},
       {{"plain", "",
         "without splitting: as many runs as --effort allows, each of which shows the event or does "
-        "not"},
+        "not. For a budget: without skipping quiet times"},
        [](C& c, const std::string&) { c.request.plain = true; },
-       [](const C& c) { return c.request.plain ? Texts{"--plain"} : Texts{}; }}};
+       [](const C& c) { return c.request.plain ? Texts{"--plain"} : Texts{}; }},
+      {{"repair", "TIME",
+        "for a budget: a collapse that does not end by itself is ended by somebody so long after "
+        "the fault; default: it lasts to the end of the period"},
+       into(&C::repair),
+       [](const C& c) { return c.repair.empty() ? Texts{} : Texts{"--repair " + c.repair}; }}};
   return options.add(simulation_options(
       {"folder of the result files; default results/NAME-risk. An earlier result of the same "
        "resolved scenario and request is replaced (see --force)",
@@ -123,11 +129,16 @@ constexpr const char* kRiskUsage =
     "the chance of that within some time, with 95 % intervals, also where no plain\n"
     "run would ever show it: runs that come nearer to the event than others are\n"
     "continued several times over (splitting). Faults and surges of the scenario are\n"
-    "left out; its duration and number of replications do not matter. Examples:\n"
+    "left out; its duration and number of replications do not matter.\n"
+    "\n"
+    "And how likely is it that the faults of a month use up an error budget? Months\n"
+    "with faults at random times (per_year, mtbf) are drawn, and the time around each\n"
+    "fault is simulated. Examples:\n"
     "  retrysim risk scenarios/spontaneous-collapse.toml --per 30d\n"
     "  retrysim risk scenarios/spontaneous-collapse.toml \\\n"
     "      --event 'service.api.in_system>=60' \\\n"
     "      --vary client.web.retry.max_attempts=1,4\n"
+    "  retrysim risk scenarios/random-faults.toml --event 'slo.web.budget>1'\n"
     "\n"
     "Finished repetitions are kept if the search is interrupted.\n";
 
@@ -138,6 +149,7 @@ int risk(const Arguments& arguments) {
   command->request.scenario = command->scenarios.front();
   command->request.edits = command->edits;
   command->request.period = parse_period(command->per);
+  if (!command->repair.empty()) command->request.repair = parse_period(command->repair, "repair");
   return in_session({"risk", arguments}, *command,
                     [&](Session& session) { return risk(*command, session); });
 }

@@ -11,6 +11,7 @@
 #include "execution/executor.hpp"
 #include "kernel/stop.hpp"
 #include "measure/analyse/recovery.hpp"
+#include "measure/analyse/slo.hpp"
 #include "measure/analyse/storms.hpp"
 
 #include <fmt/format.h>
@@ -124,6 +125,12 @@ UnitFate fate_of(const Scenario& scenario, const RunResult& run, SimulationOptio
   return result;
 }
 
+UnitBudgets budgets_of(const Scenario& scenario, const RunResult& run) {
+  UnitBudgets budgets{stats::slo_numbers(scenario, run), {}, run.events};
+  for (const SloCounts& slo : run.slos) budgets.bad_since_first.push_back(slo.since_first.bad());
+  return budgets;
+}
+
 stats::SplittingRun split(const Scenario& scenario, const Unit& unit, SimulationOptions options) {
   const SplittingTask& task = unit.splitting;
   const double length_s = (scenario.duration - (task.from - Time::zero())).in_seconds();
@@ -179,6 +186,8 @@ class Simulator {
           return encode(measure(scenario, run, settings_.most_bins));
         case Keep::kFate:
           return pack(fate_of(scenario, run, options));
+        case Keep::kBudgets:
+          return pack(budgets_of(scenario, run));
         case Keep::kSplitting:
         case Keep::kWhole:
           break;
@@ -633,6 +642,14 @@ std::vector<stats::SplittingRun> get_splittings(const Scenario& scenario, const 
   for (const stats::SplittingRun& run : runs) events += run.events;
   check_events(events, options);
   return runs;
+}
+
+std::vector<UnitBudgets> get_budgets(Units units, const ReplicationOptions& options) {
+  units.keep = Keep::kBudgets;
+  std::vector<UnitBudgets> budgets(units.count);
+  get_units(units, options,
+            [&](std::size_t i, const std::string& bytes, bool) { unpack(bytes, budgets[i]); });
+  return budgets;
 }
 
 std::vector<UnitFate> get_fates(const Scenario& scenario, const ReplicationOptions& options) {

@@ -38,6 +38,7 @@ enum class Keep : std::uint8_t {
   kWhole,      ///< the whole `RunResult`
   kFate,       ///< the fate after the last disturbance: `UnitFate`
   kSplitting,  ///< a repetition of splitting: `stats::SplittingRun`
+  kBudgets,    ///< the parts of error budgets that are used: `UnitBudgets`
 };
 
 /// What a repetition of splitting looks for (kSplitting). Its particles are replications of the
@@ -67,6 +68,14 @@ struct UnitFate {
   /// Duration that would have let the run be judged; 0 if it was judged.
   double duration_needed_s = 0;
   std::uint64_t events = 0, twin_events = 0;
+};
+
+/// What a replication uses of each error budget of its scenario, event by event, as
+/// `stats::from_slo_numbers` reads it.
+struct UnitBudgets {
+  std::vector<double> numbers;
+  std::vector<std::uint64_t> bad_since_first;  ///< by SLO: from the first fault to the end
+  std::uint64_t events = 0;
 };
 
 /// A valid scenario as bytes, and back, without strategies of the user's own.
@@ -170,6 +179,9 @@ void check_events(std::span<const UnitResult> rows, const ReplicationOptions& op
 std::vector<stats::SplittingRun> get_splittings(const Scenario& scenario, const SplittingTask& task,
                                                 std::uint32_t first, std::size_t count,
                                                 const ReplicationOptions& options);
+
+/// What all units use of the error budgets of their scenarios. `units.keep` does not matter.
+std::vector<UnitBudgets> get_budgets(Units units, const ReplicationOptions& options);
 
 /// The fates of all replications of one scenario. `max_events` holds for the sum over them, and for
 /// the sum over their twins.

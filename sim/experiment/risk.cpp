@@ -9,6 +9,7 @@
 #include "estimate/splitting.hpp"
 #include "execution/executor.hpp"
 #include "execution/units.hpp"
+#include "experiment/budget_risk.hpp"
 #include "kernel/functions.hpp"
 #include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
@@ -34,7 +35,8 @@ std::string event_part() { return RequestError::part("event"); }
 }
 
 constexpr const char* kExpectedEvents =
-    "expected collapse, service.NAME.in_system>=K or client.NAME.success_rate<X/60s";
+    "expected collapse, service.NAME.in_system>=K, client.NAME.success_rate<X/60s or "
+    "slo.NAME.budget>X";
 
 /// The parts of "KIND.NAME.FIGURE<sign>REST".
 struct EventText {
@@ -136,15 +138,37 @@ RareEvent parse_rare_event(std::string_view text, const Scenario& scenario) {
   refuse_event(text, kExpectedEvents);
 }
 
-Duration parse_period(std::string_view text) {
+std::optional<BudgetEvent> parse_budget_event(std::string_view text, const Scenario& scenario) {
+  if (!text.starts_with("slo.")) return std::nullopt;
+  const auto parts = parts_of(text, ">");
+  if (!parts || parts->figure != "budget") refuse_event(text, "expected slo.NAME.budget>X");
+  if (scenario.slos.empty()) {
+    refuse_event(text, "the scenario has no error budget; expected a table [slo.NAME]");
+  }
+  BudgetEvent event{index_of_name(text, "SLO", parts->name, scenario.slos)};
+  const auto above = number_of<double>(parts->rest);
+  if (!above || !(*above >= 0 && *above <= 1e9)) {
+    refuse_event(text, fmt::format("'{}' is not a number from 0 to 1e9, such as 1 for the whole "
+                                   "budget",
+                                   parts->rest));
+  }
+  event.above = *above;
+  return event;
+}
+
+Duration parse_period(std::string_view text, const char* part) {
   const auto period = scenario::parse_duration(text);
   if (period && period->duration > Duration::zero()) return period->duration;
   throw RequestError(fmt::format("{}: '{}' is no time above 0, such as 30d or 12h",
-                                 RequestError::part("per"), text));
+                                 RequestError::part(part), text));
 }
 
 std::string RiskPlan::said_event(const RiskPoint& point) const {
   const Scenario& scenario = *point.undisturbed;
+  if (point.budget) {
+    return fmt::format("more than {:.4g} % of the error budget of {}", 100 * point.budget->above,
+                       scenario.slos.front().name);
+  }
   const RareEvent& e = point.event;
   if (e.kind == RareEvent::Kind::kInSystem) {
     return fmt::format("{} attempts at once at {}", e.count, scenario.services[e.service].name);
@@ -163,6 +187,7 @@ namespace {
 Scenario undisturbed(const Scenario& given) {
   Scenario scenario = given;
   scenario.faults.clear();
+  scenario.random_faults.clear();
   scenario.phases.clear();
   scenario.expectations.clear();
   scenario.warmup = Duration::zero();
@@ -185,7 +210,7 @@ Scenario undisturbed(const Scenario& given) {
 }
 
 bool is_disturbed(const Scenario& scenario) {
-  return !scenario.faults.empty() ||
+  return !scenario.faults.empty() || !scenario.random_faults.empty() ||
          std::ranges::any_of(scenario.clients, [](const ClientSpec& client) {
            return !client.arrivals.surges.empty();
          });
@@ -200,6 +225,7 @@ void check_numbers(const RiskRequest& request) {
   }
   if (request.period <= Duration::zero()) fail("per", "expected a time above 0");
   if (request.effort < 1'000'000) fail("effort", "expected at least 1000000 events");
+  if (request.repair <= Duration::zero()) fail("repair", "expected a time above 0");
 }
 
 }  // namespace
@@ -229,6 +255,7 @@ RiskPlanResult plan_risk(const RiskRequest& request) {
   plan.event = request.event;
   plan.period = request.period;
   plan.precision = request.precision;
+  plan.repair = request.repair;
   plan.effort = request.effort;
   plan.plain = request.plain;
   plan.varying = request.varying;
@@ -248,13 +275,15 @@ RiskPlanResult plan_risk(const RiskRequest& request) {
       return result;
     }
     const Scenario& scenario = loaded.loaded->scenario;
-    plan.leaves_disturbances_out |= is_disturbed(scenario);
     inputs.insert(loaded.loaded->input_files.begin(), loaded.loaded->input_files.end());
-    const RareEvent event = parse_rare_event(request.event, scenario);
-    auto simulated = std::make_shared<const Scenario>(undisturbed(scenario));
+    const std::optional<BudgetEvent> budget = parse_budget_event(request.event, scenario);
+    plan.leaves_disturbances_out |= !budget && is_disturbed(scenario);
+    const RareEvent event = budget ? RareEvent() : parse_rare_event(request.event, scenario);
+    auto simulated = std::make_shared<const Scenario>(budget ? for_drawn_periods(scenario, *budget)
+                                                             : undisturbed(scenario));
     plan.points.push_back({point.name, point.values,
                            std::make_shared<const LoadedScenario>(*std::move(loaded.loaded)),
-                           std::move(simulated), event});
+                           std::move(simulated), event, budget});
   }
   plan.inputs = {inputs.begin(), inputs.end()};
   result.plan = std::move(plan);
@@ -652,7 +681,8 @@ std::vector<RiskStudy> find_risks(const RiskPlan& plan, const ReplicationOptions
   return execution::in_time(run, [&](const ReplicationOptions& in_time) {
     std::vector<RiskStudy> studies;
     for (const RiskPoint& point : plan.points) {
-      studies.push_back(RiskSearch(plan, point, in_time, progress).find());
+      studies.push_back(point.budget ? study_drawn_periods(plan, point, in_time, progress)
+                                     : RiskSearch(plan, point, in_time, progress).find());
     }
     return studies;
   });

@@ -94,6 +94,10 @@ struct RiskRow {
     return {study.per_s->mean, study.per_s->low, study.per_s->high};
   }
   Ranged probability() const {
+    if (study.probability) {
+      return {study.probability->mean, study.probability->low, study.probability->high};
+    }
+    if (study.drawn) return {std::nullopt, std::nullopt, study.per_s_below * horizon_s()};
     if (!study.per_s) {
       const double b = study.per_s_below;
       return {std::nullopt, std::nullopt, risk_within({b, b, b}, plan.period).high};
@@ -106,6 +110,8 @@ struct RiskRow {
     const RiskInterval t = mean_time_s(*study.per_s);
     return {t.mean, t.low, t.high};
   }
+
+  double horizon_s() const { return study.horizon.in_seconds(); }
 
   std::string time_text() const {
     const Ranged t = time_s();
@@ -130,6 +136,7 @@ class RiskReport {
 
   std::vector<std::string> sentences() const {
     std::vector<std::string> all;
+    if (is_drawn()) return sentences_of_periods();
     if (rows_.size() == 1) {
       all = {answer(rows_.front()), chance(rows_.front())};
     } else {
@@ -239,6 +246,77 @@ class RiskReport {
     return std::ranges::any_of(rows_, [](const RiskRow& r) { return !r.study.path.empty(); });
   }
 
+  /// What was drawn at each point, a row for each period.
+  CellTable periods() const {
+    struct Row {
+      const RiskRow& at;
+      std::size_t draw;
+      const DrawnPeriod& period;
+    };
+    std::vector<Row> rows;
+    for (const RiskRow& r : rows_) {
+      if (!r.study.drawn) continue;
+      const std::vector<DrawnPeriod>& all = r.study.drawn->periods;
+      for (std::size_t i = 0; i < all.size(); ++i) rows.push_back({r, i + 1, all[i]});
+    }
+    Columns<Row> t;
+    t.csv("scenario", [](auto& r) { return r.at.plan.base.scenario.name; });
+    for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
+      t.csv_key(key_column(plan_.keys[k], values_of(k)),
+                [k](auto& r) { return key_cell(r.at.point.values[k]); });
+    }
+    t.csv("draw", [](auto& r) { return r.draw; });
+    t.csv("faults", [](auto& r) { return r.period.faults; });
+    t.csv("disturbed_s", [](auto& r) { return r.period.disturbed_s; });
+    t.csv("lasting", [](auto& r) { return r.period.lasting; });
+    t.csv("bad", [](auto& r) { return r.period.bad; });
+    t.csv("availability", [](auto& r) { return r.period.availability; }).unit("1");
+    t.csv("budget_used", [](auto& r) { return r.period.budget_used; }).unit("1");
+    t.csv("outage_s", [](auto& r) { return r.period.outage_s; });
+    return {t, rows};
+  }
+
+  /// How bad a period is once in so many, at each point.
+  CellTable levels() const {
+    struct Row {
+      const RiskRow& at;
+      ReturnLevel level;
+    };
+    std::vector<Row> rows;
+    for (const RiskRow& r : rows_) {
+      if (!r.study.drawn) continue;
+      for (const ReturnLevel& level : return_levels(*r.study.drawn)) rows.push_back({r, level});
+    }
+    Columns<Row> t;
+    t.csv("scenario", [](auto& r) { return r.at.plan.base.scenario.name; });
+    for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
+      t.csv_key(key_column(plan_.keys[k], values_of(k)), {last_part(plan_.keys[k])}, [k](auto& r) {
+        return Shown{key_cell(r.at.point.values[k]), r.at.point.values[k]};
+      });
+      t.json(plan_.keys[k], [k](auto& r) { return r.at.point.values[k]; });
+    }
+    const auto ranged = [](const RiskInterval& i) { return Ranged{i.mean, i.low, i.high}; };
+    t.files("periods", {"once in\n" + said_periods()}, [](auto& r) {
+      return Shown{r.level.periods, fmt::format("{:.0f}", r.level.periods)};
+    });
+    t.files("budget_used budget_used_low budget_used_high", {"budget used"}, [ranged](auto& r) {
+       const RiskInterval& used = r.level.budget_used;
+       return Shown{ranged(used),
+                    fmt::format("{} % ({} to {})", two_digits(100 * used.mean),
+                                two_digits(100 * used.low), two_digits(100 * used.high))};
+     }).unit("1");
+    t.files("outage_s outage_s_low outage_s_high", {"full outage\nof as much"}, [ranged](auto& r) {
+       return Shown{ranged(r.level.outage_s), said_long_time(r.level.outage_s.mean)};
+     }).unit("s");
+    return {t, rows};
+  }
+  bool is_drawn() const { return rows_.front().study.drawn.has_value(); }
+  bool has_levels() const {
+    return std::ranges::any_of(rows_, [](const RiskRow& r) {
+      return r.study.drawn && !return_levels(*r.study.drawn).empty();
+    });
+  }
+
   std::vector<std::string> key_units() const {
     std::vector<std::string> units;
     for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
@@ -255,6 +333,116 @@ class RiskReport {
 
  private:
   bool is_collapse() const { return plan_.event == "collapse"; }
+
+  /// "periods of 30 days".
+  std::string said_periods() const { return "periods of " + said_period(plan_.period); }
+
+  std::string used_text(double share) const { return two_digits(100 * share) + " %"; }
+
+  std::vector<std::string> sentences_of_periods() const {
+    if (rows_.size() > 1) return {answer_of_periods(), skipping()};
+    const RiskRow& r = rows_.front();
+    const DrawnPeriods& drawn = *r.study.drawn;
+    std::vector<std::string> all;
+    const std::string event = plan_.said_event(r.point);
+    const std::string period = said_period(plan_.period);
+    const Ranged p = r.probability();
+    if (p.value) {
+      all.push_back(fmt::format("The faults of {} use {} with a chance of {}.", period, event,
+                                said_probability(p)));
+    } else {
+      all.push_back(
+          fmt::format("In none of {} drawn did the faults use {}: the chance is below {} "
+                      "(95 %).",
+                      said_things(drawn.periods.size()), event, said_probability(*p.high)));
+    }
+    const Means means(drawn);
+    all.push_back(fmt::format(
+        "On average {} have {} faults, with their aftermaths {} long, an availability of {:.4f} %, "
+        "and use {} of the budget: as much as a full outage of {}.",
+        period, two_digits(means.faults), said_long_time(means.disturbed_s),
+        100 * means.availability, used_text(means.budget_used), said_long_time(means.outage_s)));
+    const std::vector<ReturnLevel> levels = return_levels(drawn);
+    if (!levels.empty()) {
+      const ReturnLevel& worst = levels.back();
+      all.push_back(fmt::format("Once in {:.0f} such periods it is {} of the budget or more.",
+                                worst.periods, used_text(worst.budget_used.mean)));
+    }
+    if (means.lasting > 0) all.push_back(lasting(drawn));
+    all.push_back(quiet(drawn));
+    all.push_back(skipping());
+    std::erase(all, "");
+    return all;
+  }
+
+  std::string said_things(std::size_t periods) const {
+    return fmt::format("{} {}", periods, said_periods());
+  }
+
+  std::string lasting(const DrawnPeriods& drawn) const {
+    std::size_t faults = 0, collapses = 0;
+    for (const DrawnPeriod& p : drawn.periods) {
+      faults += p.faults;
+      collapses += p.lasting;
+    }
+    const std::string ended =
+        plan_.repair == Duration::max()
+            ? "it lasts to the end of the period (see --repair)"
+            : "somebody ends it " + said_long_time(plan_.repair.in_seconds()) + " after the fault";
+    return fmt::format("After {} of {} it does not recover by itself within an hour; here {}.",
+                       collapses, scenario::said_things(faults, "fault"), ended);
+  }
+
+  std::string quiet(const DrawnPeriods& drawn) const {
+    constexpr double kWorthSaying = 1e-9;
+    if (drawn.quiet_bad <= kWorthSaying) return "";
+    const double all = drawn.quiet_bad * drawn.requests_per_s * plan_.period.in_seconds();
+    const Means means(drawn);
+    return fmt::format("Without any fault {} of the requests are bad, too: {} of all bad ones.",
+                       used_text(drawn.quiet_bad), used_text(all / std::max(all, means.bad)));
+  }
+
+  std::string skipping() const {
+    const DrawnPeriods& drawn = *rows_.front().study.drawn;
+    const double all_s = static_cast<double>(drawn.periods.size()) * plan_.period.in_seconds();
+    if (plan_.plain) return "No quiet stretch between faults was skipped.";
+    return fmt::format(
+        "{} drawn; of each, the time around its faults was simulated ({} of {} in all). Quiet "
+        "times "
+        "are like each other, and skipped from {} after the system has recovered.",
+        said_things(drawn.periods.size()), said_long_time(drawn.simulated_s), said_long_time(all_s),
+        said_long_time(drawn.settle.in_seconds()));
+  }
+
+  std::string answer_of_periods() const {
+    const auto chance_of = [](const RiskRow& r) {
+      return r.study.probability ? r.study.probability->mean : 0.0;
+    };
+    const auto [least, most] = std::ranges::minmax_element(rows_, {}, chance_of);
+    return fmt::format("The faults of {} use {} with a chance of {} at {}, and of {} at {}.",
+                       said_period(plan_.period), plan_.said_event(rows_.front().point),
+                       most->probability_text(), most->point.name, least->probability_text(),
+                       least->point.name);
+  }
+
+  /// Means over the periods of a point.
+  struct Means {
+    double faults = 0, disturbed_s = 0, lasting = 0, bad = 0, availability = 0, budget_used = 0,
+           outage_s = 0;
+
+    explicit Means(const DrawnPeriods& drawn) {
+      const double n = static_cast<double>(drawn.periods.size());
+      for (const DrawnPeriod& p : drawn.periods) {
+        faults += static_cast<double>(p.faults) / n;
+        disturbed_s += p.disturbed_s / n;
+        lasting += static_cast<double>(p.lasting) / n;
+        bad += p.bad / n;
+        availability += p.availability / n;
+        budget_used += p.budget_used / n;
+        outage_s += p.outage_s / n;
+      }
+    }
+  };
 
   /// "It tips over by itself", "100 attempts at once at api happen".
   std::string subject(const RiskPoint& point) const {
@@ -384,6 +572,8 @@ std::vector<TableSource> risk_tables(const RiskPlan& plan, const std::vector<Ris
   std::vector<TableSource> tables;
   tables.push_back(source_of("risk", report.table()));
   if (report.has_paths()) tables.push_back(source_of("path", report.paths()));
+  if (report.is_drawn()) tables.push_back(source_of("periods", report.periods()));
+  if (report.has_levels()) tables.push_back(source_of("levels", report.levels()));
   return tables;
 }
 
@@ -408,19 +598,23 @@ Document risk_document(const RiskPlan& plan, const std::vector<RiskStudy>& studi
     points.fixed = plan.keys.size();
     d.gap().show(std::move(points));
   }
+  if (report.has_levels()) d.gap().show(shown(report.levels()));
   d.notes(report.notes());
   d.head("risk", heading, base.scenario, studies.front().repetitions);
-  d.member("risk", {{"event", plan.event},
-                    {"words", plan.said_event(plan.points.front())},
-                    {"period_s", plan.period.in_seconds()},
-                    {"precision", plan.precision},
-                    {"effort", plan.effort},
-                    {"plain", plan.plain},
-                    {"period_words", said_period(plan.period)},
-                    {"keys", plan.keys},
-                    {"key_units", report.key_units()},
-                    {"vary", plan.varying},
-                    {"points", rows_json(report.table())}});
+  d.member("risk",
+           {{"event", plan.event},
+            {"words", plan.said_event(plan.points.front())},
+            {"period_s", plan.period.in_seconds()},
+            {"precision", plan.precision},
+            {"effort", plan.effort},
+            {"plain", plan.plain},
+            {"repair_s", plan.repair == Duration::max() ? Json() : Json(plan.repair.in_seconds())},
+            {"period_words", said_period(plan.period)},
+            {"keys", plan.keys},
+            {"key_units", report.key_units()},
+            {"vary", plan.varying},
+            {"points", rows_json(report.table())},
+            {"levels", report.has_levels() ? rows_json(report.levels()) : Json::array()}});
   d.member("sentences", sentences);
   d.member("notes", report.notes());
   d.scenario_members(base);

@@ -312,6 +312,13 @@ SloCounts PhaseLog::count_slo(const Scenario& scenario, const RunResult& run,
   for (const std::size_t g : groups) add_to(before, slo, {0, cut_at(before_end)}, g);
   counts.requests_before = before.requests;
   counts.before = before_end - run.window_start;
+  if (disturbed) {
+    counts.since_first.start = before_end;
+    counts.since_first.end = run.window_end;
+    for (const std::size_t g : groups) {
+      add_to(counts.since_first, slo, {cut_at(before_end), cuts_.size() - 1}, g);
+    }
+  }
   for (std::size_t e = 0; e < events.size(); ++e) {
     const std::size_t first = cut_at(events[e].start);
     const bool is_last = e + 1 == events.size();

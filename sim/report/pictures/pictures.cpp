@@ -110,13 +110,14 @@ std::string said_key(const Scenario& scenario, const std::string& path) {
 }
 
 bool is_for_pictures(std::string_view file) {
-  constexpr std::array<std::string_view, 24> kTables = {
+  constexpr std::array<std::string_view, 25> kTables = {
       "advice.csv",    "attempts.csv", "backtest.csv",     "compare.csv",
       "confirm.csv",   "curve.csv",    "equilibria.csv",   "hysteresis.csv",
       "latency.csv",   "map.csv",      "mean_service.csv", "mean_timeseries.csv",
       "points.csv",    "race.csv",     "risk.csv",         "size.csv",
       "storms.csv",    "summary.csv",  "tip.csv",          "trajectories.csv",
-      "uncertain.csv", "frontier.csv", "variants.csv",     "path.csv"};
+      "uncertain.csv", "frontier.csv", "variants.csv",     "path.csv",
+      "levels.csv"};
   return std::find(kTables.begin(), kTables.end(), file) != kTables.end();
 }
 

@@ -1300,6 +1300,30 @@ void add_path_panels(Json& panels, const PictureRows& path) {
       {{"in_system", "waiting or in service"}});
 }
 
+/// How bad a period is once in so many; of a result without varied keys.
+void add_level_panel(Json& panels, const Json& about, const PictureRows& levels) {
+  Extent used, periods;
+  for (std::size_t row = 0; row < levels.size(); ++row) {
+    used.add(levels.number(row, "budget_used_low"));
+    used.add(levels.number(row, "budget_used_high"));
+    periods.add(levels.number(row, "periods"));
+  }
+  if (levels.size() < 2 || used.is_empty() || used.high <= 0) return;
+  constexpr double kFurther = 1.2;
+  const std::string period = about.at("period_words");
+  const AxisOf across = {fmt::format("once in so many periods of {}", period)};
+  Json panel = panel_json("levels", "How bad is it, how often?",
+                          log_axis(across, periods.low / kFurther, periods.high * kFurther),
+                          upright_axis({"share of the error budget used"}, used.high));
+  Json one = series_json("95 % intervals", look_of(0),
+                         from_table("levels.csv", Json::object(), "periods", "budget_used",
+                                    "budget_used_low", "budget_used_high"));
+  one["mark"] = "dot";
+  one["line"] = one["whiskers"] = true;
+  panel["series"].push_back(std::move(one));
+  panels.push_back(std::move(panel));
+}
+
 void add_risk_picture(PictureJson& pictures, const PictureResult& result) {
   const Json& about = result.json.at("risk");
   PictureTexts text;
@@ -1309,7 +1333,10 @@ void add_risk_picture(PictureJson& pictures, const PictureResult& result) {
   if (auto panel = risk_panel(about, result.table("risk.csv"))) {
     picture["panels"].push_back(*std::move(panel));
   }
-  if (about.at("keys").empty()) add_path_panels(picture["panels"], result.table("path.csv"));
+  if (about.at("keys").empty()) {
+    add_path_panels(picture["panels"], result.table("path.csv"));
+    add_level_panel(picture["panels"], about, result.table("levels.csv"));
+  }
   if (!picture["panels"].empty()) pictures.push_back(std::move(picture));
 }
 

@@ -13,7 +13,7 @@ namespace retrysim::scenario {
 
 /// Names of the tables and documents of all commands. Scenarios of further variants are
 /// "scenario-2.toml", ...
-inline constexpr std::array<std::string_view, 43> kResultFiles = {
+inline constexpr std::array<std::string_view, 45> kResultFiles = {
     "against.csv",      "advice.csv",       "attempts.csv",     "backtest.csv",
     "burstiness.csv",   "choose.csv",       "compare.csv",      "confirm.csv",
     "curve.csv",        "durations.csv",    "equilibria.csv",   "fit.csv",
@@ -24,7 +24,8 @@ inline constexpr std::array<std::string_view, 43> kResultFiles = {
     "scenario.toml",    "service.csv",      "slo.csv",          "storms.csv",
     "summary.csv",      "thresholds.csv",   "timeseries.csv",   "tip.csv",
     "trajectories.csv", "uncertain.csv",    "upgrade.csv",      "verdicts.csv",
-    "size.csv",         "frontier.csv",     "variants.csv"};
+    "size.csv",         "frontier.csv",     "variants.csv",     "periods.csv",
+    "levels.csv"};
 
 /// Names of pictures that scripts/plot.py puts beside the data, each in one of `kPictureFormats`.
 inline constexpr std::array<std::string_view, 17> kPictures = {
