@@ -20,7 +20,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "scenarios" / "KEYS.md", ROOT / "sim" / "retry" / "README.md",
+PAGES = [ROOT / "scenarios" / "KEYS.md", ROOT / "sim" / "retry" / "presets.md",
          ROOT / "sim" / "measure" / "README.md", ROOT / "sim" / "explain" / "README.md",
          ROOT / "sim" / "prediction" / "README.md"]
 SCHEMA = ROOT / "scenarios" / "scenario.schema.json"

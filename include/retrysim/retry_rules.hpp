@@ -87,7 +87,7 @@ struct Response {
   ErrorTraits traits = {};
 };
 
-/// Whose table of retryable errors applies. See sim/retry/README.md for the tables.
+/// Whose table of retryable errors applies. See sim/retry/presets.md for the tables.
 enum class Classifier : std::uint8_t {
   kStandard,        ///< the SDK reference page; botocore's standard and adaptive modes
   kBotocoreLegacy,  ///< requires a code together with its status

@@ -1,5 +1,5 @@
 // The output of `retrysim list`, as tables of text, and the retry rules of a preset in a few words,
-// as `list sdks` and sim/retry/README.md show them.
+// as `list sdks` and sim/retry/presets.md show them.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,5 +1,5 @@
 // What an upgrade of an SDK is, and what it changes in one client. Expected numbers follow by hand
-// from the rules of the releases (sim/retry/README.md).
+// from the rules of the releases (sim/retry/presets.md).
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/error.hpp>

@@ -1,4 +1,4 @@
-// The table of presets and how it is searched; known defects. That sim/retry/README.md shows the
+// The table of presets and how it is searched; known defects. That sim/retry/presets.md shows the
 // program's numbers is checked by cli/reference_tables.
 //
 // SPDX-License-Identifier: MIT
