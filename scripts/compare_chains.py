@@ -162,10 +162,13 @@ def main():
     names = list(rows[0][1])
     print("| " + " | ".join(names) + " | predicted | simulated | ratio |")
     print("|" + "---|" * (len(names) + 3))
+    def human(value, digits):
+        return f"{float(f'{value:.{digits}g}'):,.10g}"
+
     for ratio, what, time_s, seen, collapses in rows:
         error = seen / math.sqrt(collapses) if collapses else math.inf
         print("| " + " | ".join(str(what[n]).strip() for n in names) +
-              f" | {time_s:.3g} s | {seen:.3g} ± {error:.2g} s | {ratio:.2f} |")
+              f" | {human(time_s, 3)} s | {human(seen, 3)} ± {human(error, 2)} s | {ratio:.2f} |")
     ratios = [row[0] for row in rows]
     print(f"\nall {quantiles(ratios)}")
     for backoff in sorted({row[1]["backoff"].split()[0] for row in rows}, key=float):
