@@ -427,6 +427,7 @@ class Mender:
         servers = self.get(("service", service), "servers")
         if servers in (None, "unlimited"):
             self.drop(prefix, "capacity")
+        self.fit_chance(prefix)
         if self.get(("service", service), "model") != "queue":
             self.drop(prefix, "errors.at")
         first, count = self.get(prefix, "instance"), self.get(prefix, "instances") or 1
@@ -435,6 +436,22 @@ class Mender:
             self.drop(prefix, "instances")
             if first > there:
                 self.drop(prefix, "instance")
+
+    def fit_chance(self, prefix):
+        """What is left to chance of a fault: it comes with an earlier one only, a range has two
+        ends, and there is a draw to play."""
+        earlier = [name for name in self.scenario.names("fault") if name < prefix[1]]
+        if self.given(prefix, "with") and (self.get(prefix, "with") not in earlier or
+                                           self.given(prefix, "per_year")):
+            self.drop(prefix, "with")
+        if not self.given(prefix, "with"):
+            self.drop(prefix, "probability")
+        for key in ("capacity", "speed"):
+            if not self.given(prefix, key):
+                self.drop(prefix, f"{key}_to")
+        chances = ("per_year", "mtbf", "with", "length", "capacity_to", "speed_to")
+        if any(self.given(prefix, key) for key in chances) and not self.given((), "fault_draw"):
+            self.put((), "fault_draw", 1)
 
     def fit_retry(self, prefix):
         """A defect needs the part that it breaks; a quota must be able to give tokens."""

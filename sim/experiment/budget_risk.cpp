@@ -267,10 +267,10 @@ class BudgetSearch {
       draws_.resize(first);
       stretches_.resize(first);
       if (first > 0) return false;
-      throw RequestError(
-          fmt::format("{}: {} of {} take about {:.1e} events{}", RequestError::part("effort"),
-                      scenario::said_things(periods, "period"), scenario::to_text(plan_.period),
-                      planned, plan_.plain ? " where no quiet stretch is skipped" : ""));
+      throw RequestError(fmt::format(
+          "{}: {} of {:.4g} days take about {:.1e} events{}", RequestError::part("effort"),
+          scenario::said_things(periods, "period"), plan_.period.in_seconds() / 86'400, planned,
+          plan_.plain ? " where no quiet stretch is skipped" : ""));
     }
     simulate_pending(first);
     return true;

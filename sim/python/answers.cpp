@@ -508,7 +508,8 @@ Answer answer_size(const SizeRequest& request, const std::vector<std::string>& v
 
 // --- Risk ----------------------------------------------------------------------------------------
 
-Answer answer_risk(RiskRequest request, const std::string& per, const ReplicationOptions& options) {
+Answer answer_risk(RiskRequest request, const std::string& per, const std::string& repair,
+                   const ReplicationOptions& options) {
   struct Found {
     RiskPlan plan;
     std::vector<RiskStudy> studies;
@@ -516,12 +517,14 @@ Answer answer_risk(RiskRequest request, const std::string& per, const Replicatio
     std::vector<std::string> requests;
   };
   request.period = parse_period(per);
+  if (!repair.empty()) request.repair = parse_period(repair, "repair");
   const auto state = std::make_shared<Found>();
   state->file = request.scenario;
   state->requests = {"--event " + request.event, "--per " + per,
                      fmt::format("--precision {}", request.precision),
                      fmt::format("--effort {}", request.effort)};
   if (request.plain) state->requests.emplace_back("--plain");
+  if (!repair.empty()) state->requests.push_back("--repair " + repair);
   append(state->requests, options_of("vary", request.varying));
   state->plan = plan_risk(request).value();
   state->studies = find_risks(state->plan, options);

@@ -114,7 +114,8 @@ Answer answer_size(const SizeRequest& request, const std::vector<std::string>& v
                    const ReplicationOptions& options);
 
 /// `per` as the command takes it: "30d".
-Answer answer_risk(RiskRequest request, const std::string& per, const ReplicationOptions& options);
+Answer answer_risk(RiskRequest request, const std::string& per, const std::string& repair,
+                   const ReplicationOptions& options);
 
 Answer answer_advise(const Source& source, const ReplicationOptions& options);
 

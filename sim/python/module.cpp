@@ -399,7 +399,7 @@ void bind_questions(py::module_& m) {
   });
   m.def("risk", [](const fs::path& file, const Texts& edits, const std::string& event,
                    const std::string& per, const Texts& vary, double precision, double effort,
-                   bool plain, const py::kwargs& how) {
+                   bool plain, const std::string& repair, const py::kwargs& how) {
     RiskRequest request{.scenario = file, .edits = edits, .event = event};
     request.varying = vary;
     request.precision = precision;
@@ -408,7 +408,7 @@ void bind_questions(py::module_& m) {
         effort >= 0 && effort <= kMost ? static_cast<std::uint64_t>(effort) : std::uint64_t{0};
     request.plain = plain;
     return answer_of(settings_of(how),
-                     [&](const Options& o) { return answer_risk(request, per, o); });
+                     [&](const Options& o) { return answer_risk(request, per, repair, o); });
   });
   m.def("advise", [](const fs::path& file, const Texts& edits, const py::kwargs& how) {
     return answer_of(settings_of(how), [&](const Options& o) {

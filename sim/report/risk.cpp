@@ -340,7 +340,7 @@ class RiskReport {
   std::string used_text(double share) const { return two_digits(100 * share) + " %"; }
 
   std::vector<std::string> sentences_of_periods() const {
-    if (rows_.size() > 1) return {answer_of_periods(), skipping()};
+    if (rows_.size() > 1) return {answer_of_periods()};
     const RiskRow& r = rows_.front();
     const DrawnPeriods& drawn = *r.study.drawn;
     std::vector<std::string> all;
@@ -407,7 +407,7 @@ class RiskReport {
     const double all_s = static_cast<double>(drawn.periods.size()) * plan_.period.in_seconds();
     if (plan_.plain) return "No quiet stretch between faults was skipped.";
     return fmt::format(
-        "{} drawn; of each, the time around its faults was simulated ({} of {} in all). Quiet "
+        "{} were drawn; of each, the time around its faults was simulated ({} of {} in all). Quiet "
         "times "
         "are like each other, and skipped from {} after the system has recovered.",
         said_things(drawn.periods.size()), said_long_time(drawn.simulated_s), said_long_time(all_s),

@@ -7,7 +7,7 @@
 #include <retrysim/random.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "scenario/text/text.hpp"
+#include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -166,6 +166,22 @@ class SameBytes(WithFolder):
         self.assert_same_files(found, self.folder / "z")
         self.assertEqual(len(found["frontier"]), 2)
 
+    def test_budget(self):
+        path = self.folder / "months.toml"
+        path.write_text(SMALL.replace('start = "5s"', "per_year = 2000") +
+                        "[slo.web]\nshare = 0.99\n")
+        event = "slo.web.budget>0.001"
+        command("risk", path, "--event", event, "--per", "1d", "--precision", "1", "--repair", "1h",
+                "--set", "client.web.arrivals.total_rate=40", "--out", self.folder / "m", "--quiet")
+        found = retrysim.risk(path, event, per="1d", precision=1, repair="1h",
+                              set={"client.web.arrivals.total_rate": 40})
+        self.assert_same_files(found, self.folder / "m")
+        self.assertGreaterEqual(len(found["periods"]["budget_used"]), 32)
+        with self.assertRaisesRegex(ValueError, "no time"):
+            retrysim.risk(path, event, repair="soon")
+        with self.assertRaisesRegex(ValueError, "left to chance"):
+            retrysim.run(path)
+
     def test_risk(self):
         event, vary = "service.api.in_system>=20", "client.web.arrivals.total_rate=250,280"
         command("risk", self.small, "--event", event, "--vary", vary, "--effort", "1e8", "--out",

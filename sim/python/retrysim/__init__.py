@@ -171,14 +171,16 @@ def size(scenario: _Source, what: str, disturbances: _Union[str, _Sequence[str]]
 
 def risk(scenario: _Source, event: str = "collapse", per: str = "30d", vary: _Changes = None,
          set: _Changes = None, precision: float = 0.25, effort: float = 5e9, plain: bool = False,
-         **how: _Any) -> Risk:
+         repair: str = "", **how: _Any) -> Risk:
     """How likely it is that something rare happens by itself within `per`: "collapse",
-    "service.api.in_system>=100" or "client.web.success_rate<0.9/60s". `precision` is half the width
-    of the 95 % interval that is aimed at, as a share; `effort` limits the events that are simulated
-    for each combination of the values to `vary`."""
+    "service.api.in_system>=100" or "client.web.success_rate<0.9/60s"; or that faults at random
+    times use more of an error budget than there is: "slo.web.budget>1". `precision` is half the
+    width of the 95 % interval that is aimed at, as a share; `effort` limits the events that are
+    simulated for each combination of the values to `vary`. `repair` is the time after which
+    somebody ends a collapse that stays, for an error budget."""
     file, edits, kept = _source_of(scenario, set)
     return Risk(_engine.risk(file, edits, event, per, _choices(vary), precision, effort, plain,
-                             **how))
+                             repair, **how))
 
 
 def advise(scenario: _Source, set: _Changes = None, **how: _Any) -> Advice:

@@ -394,8 +394,8 @@ constexpr KeyInfo kFaultKeys[] = {
         "first time. A plain time is the mean of an exponential law."),
     key("with", text(), into<&FaultChance::with>, {.when = "mtbf unset"},
         "The fault that it comes with: it begins each time that that one does."),
-    key("probability", number(kPositiveShare), into<&FaultChance::probability>, {.fallback = "1.0"},
-        "With `with`: how likely it comes along."),
+    key("probability", number(kPositiveShare), into<&FaultChance::probability>, {},
+        "With `with`: how likely it comes along; always, if not given."),
     key("start", duration(kNotNegative), into<&FaultSpec::start>, {.required = true},
         "When the fault begins. At random times, the time before which it does not (default 0s); "
         "with another fault, how long after it."),
