@@ -1,7 +1,8 @@
 # The style and the script of `retrysim report`'s pages as a source file of the program, without and
 # with what a page needs that has the engine.
 
-set(page_folder ${PROJECT_SOURCE_DIR}/sim/report/page)
+get_filename_component(page_root ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
+set(page_folder ${page_root}/sim/report/page)
 # In the order in which they use each other.
 set(page_scripts format chart panels time_charts tables scenario answer sweep curve tip
                  choice advice map prediction fit kinds picture page)
@@ -26,8 +27,8 @@ function(page_script_of prefix)
 endfunction()
 
 # Colours and words are those of the pictures: variables of the style, a constant of the scripts.
-file(READ ${PROJECT_SOURCE_DIR}/scripts/plotting/looks.json looks)
-list(APPEND page_files ${PROJECT_SOURCE_DIR}/scripts/plotting/looks.json)
+file(READ ${page_root}/scripts/plotting/looks.json looks)
+list(APPEND page_files ${page_root}/scripts/plotting/looks.json)
 string(JSON colours GET "${looks}" colours)
 string(JSON last LENGTH "${colours}")
 math(EXPR last "${last} - 1")
@@ -51,4 +52,4 @@ foreach(name IN LISTS page_live_scripts page_scripts)
   list(APPEND page_files ${page_folder}/${name}.js)
 endforeach()
 configure_file(${page_folder}/page_parts.cpp.in ${PROJECT_BINARY_DIR}/page_parts.cpp @ONLY)
-set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page_files})
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page_files})

@@ -43,8 +43,7 @@ class SourcesOfResults(unittest.TestCase):
 
     def test_the_parts_that_decide(self):
         """Each part below the searches, and none that only asks or shows."""
-        text = (ROOT / "CMakeLists.txt").read_text()
-        globbed = re.search(r"GLOB_RECURSE sources_of_results[^)]*\)", text)[0]
+        globbed = re.search(r"set\(sources_of_results[^)]*\)", SCRIPT.read_text())[0]
         for part in ("kernel", "retry", "measure", "scenario", "model", "explain"):
             self.assertIn(f"sim/{part}/*.?pp", globbed)
         self.assertIn("include/retrysim/*.hpp", globbed)
@@ -54,17 +53,17 @@ class SourcesOfResults(unittest.TestCase):
         self.assertEqual(re.findall(r"sim/estimate/\S+", globbed), ["sim/estimate/splitting.?pp"])
 
     def test_a_changed_line(self):
-        """In the project itself, with the very list of files of CMakeLists.txt."""
-        text = (ROOT / "CMakeLists.txt").read_text()
-        glob = re.search(r"file\(GLOB_RECURSE sources_of_results[^)]*\)", text)[0]
+        """In the project itself, with the very patterns of the script."""
+        patterns = re.search(r"set\(sources_of_results[^)]*\)", SCRIPT.read_text())[0]
         with tempfile.TemporaryDirectory() as folder:
             project = pathlib.Path(folder)
             shutil.copytree(ROOT / "include", project / "include")
             shutil.copytree(ROOT / "sim", project / "sim")
             script = project / "list.cmake"
-            script.write_text(f"set(PROJECT_SOURCE_DIR {project})\nset(FILES)\n"
-                              f"{glob.replace('CONFIGURE_DEPENDS', '')}\n"
-                              "list(SORT sources_of_results)\nset(FILES ${sources_of_results})\n"
+            script.write_text(f"{patterns}\n"
+                              f"list(TRANSFORM sources_of_results PREPEND {project}/)\n"
+                              f"file(GLOB_RECURSE FILES RELATIVE {project}"
+                              " ${sources_of_results})\nlist(SORT FILES)\n"
                               f"set(ROOT {project})\nset(OUTPUT {project}/output.cpp)\n"
                               f"include({SCRIPT})\n")
 
