@@ -38,6 +38,7 @@ MAY_INCLUDE = {
     "browser": {"scenario", "execution", "report"},
     "cli": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution",
             "experiment", "prediction", "explain", "fit", "import", "report"},
+    "npm": {"execution"},
     "python": {"experiment", "report", "cli"},
 }
 
