@@ -24,6 +24,7 @@ exit "${CTEST_STATUS:-0}"
 STUB = """#!/bin/bash
 echo "${0##*/} $*" >>"$FOLDER/calls"
 [[ ${0##*/} == page ]] && exit "${PAGE_STATUS:-0}"
+[[ ${0##*/} == npm ]] && exit "${NPM_STATUS:-0}"
 exit 0
 """
 
@@ -38,7 +39,8 @@ class Everything(unittest.TestCase):
             for script in ("test", "skips.py"):
                 shutil.copy(ROOT / "scripts" / script, folder / "scripts")
             (folder / "tests/skips.txt").write_text("sdks/x  needs npm\n")
-            for stub in ("scripts/page", "scripts/build", "scripts/install_dependencies"):
+            for stub in ("scripts/page", "scripts/npm", "scripts/build",
+                         "scripts/install_dependencies"):
                 (folder / stub).write_text(STUB)
                 (folder / stub).chmod(0o755)
             (folder / "bin/ctest").write_text(CTEST)
@@ -50,11 +52,13 @@ class Everything(unittest.TestCase):
                      "PATH": f"{name}/bin:{os.environ['PATH']}"})
             return done.returncode, done.stdout, (folder / "calls").read_text().splitlines()
 
-    def test_the_page_is_built_and_tested(self):
+    def test_the_page_and_the_package_are_built_and_tested(self):
         status, text, calls = self.run_with()
         self.assertEqual(status, 0, text)
-        page = calls.index("page ")
-        self.assertTrue(any("--label-regex ^browser$" in call for call in calls[page:]), calls)
+        self.assertIn("page ", calls)
+        package = calls.index("npm ")
+        self.assertTrue(any("--label-regex ^(browser|npm)$" in call for call in calls[package:]),
+                        calls)
         self.assertIn("100% tests passed, 0 tests failed out of 1", text)
         budget = re.findall(r"(?m)^\| (build|sanitizers|tests|page)\b[^|]*\| (\d+) \|$",
                             (ROOT / "tests/README.md").read_text(encoding="utf-8"))
@@ -78,6 +82,7 @@ class Everything(unittest.TestCase):
 
     def test_a_page_that_does_not_build(self):
         self.assertEqual(self.run_with(PAGE_STATUS="1")[0], 1)
+        self.assertEqual(self.run_with(NPM_STATUS="1")[0], 1)
 
     def test_tests_that_fail(self):
         status, text, _ = self.run_with(CTEST_STATUS="8")
