@@ -4,7 +4,6 @@
 //
 // SPDX-License-Identifier: MIT
 import { readFile } from "node:fs/promises";
-import { constants } from "node:os";
 import { isatty } from "node:tty";
 import { Worker } from "node:worker_threads";
 import { argumentsFromWindows } from "./disk.mjs";
@@ -39,11 +38,15 @@ function end(status, message) {
 // What is done is in the store at any time, so a program that does not end by itself is ended.
 let asked = 0;
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+  // An orderly end of the process waits for its threads, one of which may wait for a pipe.
+  const die = () => {
+    process.removeAllListeners(name);
+    process.kill(process.pid, name);
+  };
   process.on(name, () => {
-    if (++asked > 1) process.exit(128 + constants.signals[name]);
+    if (++asked > 1) die();
     askToStop(signal);
-    setTimeout(() => end(INTERRUPTED, "interrupted; unfinished work is not written"),
-      LONGEST_END_MS);
+    setTimeout(die, LONGEST_END_MS);
   });
 }
 
