@@ -19,5 +19,5 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
            COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/work_test.py
                    $<TARGET_FILE:retrysim-cli> ${work_of_the_night})
   set_tests_properties(costly/work_of_the_night PROPERTIES
-    LABELS "nightly;no-sanitizer" SKIP_RETURN_CODE 77 TIMEOUT 1200)
+    LABELS "nightly;no-sanitizer" SKIP_RETURN_CODE 77 TIMEOUT 3600)
 endif()
