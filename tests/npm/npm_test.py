@@ -183,7 +183,8 @@ class Process(PackageTest):
         place = self.place("interrupted")
         command = ("run scenarios/deploy.toml --replications 400 --jobs 2 --store store --out out"
                    " --no-progress")
-        process = self.start(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = self.start(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             env={**os.environ, "TMPDIR": str(self.folder)})
         deadline = time.monotonic() + 120
         while sum(f.stat().st_size for f in place.glob("store/*.units")) < 50_000:
             self.assertLess(time.monotonic(), deadline, "nothing is simulated")
@@ -195,7 +196,7 @@ class Process(PackageTest):
         self.assertRegex(errors.decode(), r"^note: \d+ runs are kept; .*\n"
                          r"retrysim: error: interrupted; unfinished work is not written\n$")
         self.assertEqual(list(place.glob("out*")), [])
-        self.assertEqual(list(pathlib.Path(tempfile.gettempdir()).glob("retrysim-lock-*")), [])
+        self.assertEqual(list(self.folder.glob("retrysim-lock-*")), [])
 
     def test_ctrl_c_ends_what_does_not_look_up(self):
         place = self.place("stubborn")
