@@ -446,6 +446,13 @@ class Mender:
             self.drop(prefix, "with")
         if not self.given(prefix, "with"):
             self.drop(prefix, "probability")
+        length, gap = self.get(prefix, "length"), self.get(prefix, "mtbf")
+        if isinstance(length, str) and seconds(length) == 0:
+            self.put(prefix, "length", "1s")
+        if gap is not None and not (isinstance(gap, str) and seconds(gap) >= 0.01):
+            self.put(prefix, "mtbf", "300ms")  # not too many
+        if self.given(prefix, "per_year") and self.get(prefix, "per_year") > 1e9:
+            self.put(prefix, "per_year", 1e7)
         for key in ("capacity", "speed"):
             if not self.given(prefix, key):
                 self.drop(prefix, f"{key}_to")

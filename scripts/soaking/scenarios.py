@@ -81,9 +81,8 @@ POOLS = {
     "retry.avoid_hosts": [0, 1, 1, 2, 100],
     "fault.*.instance": [1, 1, 2, 3],
     "fault.*.per_year": [1e6, 1e7, 1e8],
-    "fault.*.mtbf": ["100ms", "1s", {"distribution": "uniform", "min": "50ms", "max": "3s"}],
-    "fault.*.length": ["1ms", "500ms", {"distribution": "exponential", "mean": "300ms"}],
-    "fault.*.with": ["f0", "f0", "f1"],
+    "fault.*.mtbf": ["100ms", "1s", "3s"],
+    "fault.*.length": ["1ms", "100ms", "500ms"],
     "fault_draw": [1, 1, 2, 3],
     "fault.*.instances": [1, 1, 2, 9],
     "throttle.rate": [0.5, 1, 5, 20, 100, 1e9],
@@ -444,6 +443,7 @@ class Generator:
                    "service": lambda: self.random.choice(self.services_for(prefix)),
                    "one_of": lambda: self.random.choice(["some", "others"]),
                    "fallback": lambda: self.random.choice(self.services),  # mended
+                   "with": lambda: self.random.choice(["f0", "f1"]),  # mended
                    "calls": lambda: self.random.choice(self.services),
                    "metric": lambda: self.random.choice(self.vocabulary.metrics),
                    "client": self.draw_client,

@@ -68,7 +68,8 @@ constexpr Modelled kModelled[] = {
     {kAll,
      "name description duration warmup drain drain_limit seed replications precision "
      "precision_metrics max_replications interval recovery.* service.*.wait_within service.*.price "
-     "service.*.rejection_price phase.* slo.* expect.* uncertain.*"},
+     "service.*.rejection_price phase.* slo.* expect.* uncertain.* "
+     "fault_draw"},
     {kAll, "client.*.like service.*.like"},
 
     // Servers and queues.
