@@ -517,6 +517,9 @@ StateCounts state_counts(const Scenario& scenario);
 /// "outage-2" and so on. At most kMaxDrawnFaults; throws RequestError where there are more.
 std::vector<FaultSpec> draw_faults(const Scenario& scenario, std::uint32_t draw, Duration horizon);
 inline constexpr std::size_t kMaxDrawnFaults = 10'000;
+/// Throws RequestError if faults are left to chance and no draw of them is played: such a scenario
+/// cannot be simulated.
+void check_draw(const Scenario& scenario);
 /// The scenario with what a draw gives for its duration, instead of the faults at random.
 Scenario with_drawn_faults(Scenario scenario, std::uint32_t draw);
 

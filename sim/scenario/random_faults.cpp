@@ -146,6 +146,14 @@ std::vector<FaultSpec> draw_faults(const Scenario& scenario, std::uint32_t draw,
   return FaultDraw(scenario, draw, horizon).all();
 }
 
+void check_draw(const Scenario& scenario) {
+  if (scenario.random_faults.empty() || scenario.fault_draw > 0) return;
+  throw RequestError(fmt::format(
+      "fault.{} is left to chance: {} fault_draw=1 plays the first draw of the faults at random, "
+      "and `retrysim risk` says what all of them may cost",
+      scenario.random_faults.front().fault.name, RequestError::part("set")));
+}
+
 Scenario with_drawn_faults(Scenario scenario, std::uint32_t draw) {
   std::vector<FaultSpec> drawn = draw_faults(scenario, draw, scenario.duration);
   scenario.faults.insert(scenario.faults.end(), drawn.begin(), drawn.end());

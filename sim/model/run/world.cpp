@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "model/run/world.hpp"
 
-#include <retrysim/error.hpp>
-
-#include <fmt/format.h>
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -284,12 +281,7 @@ void check(const Scenario& scenario) {
   if (scenario.warmup_is_auto) {
     throw std::invalid_argument("warmup = \"auto\" has to be resolved first; see run_experiment");
   }
-  if (!scenario.random_faults.empty() && scenario.fault_draw == 0) {
-    throw RequestError(fmt::format(
-        "fault.{} is left to chance: {} fault_draw=1 plays the first draw of the faults at random, "
-        "and `retrysim risk` says what all of them may cost",
-        scenario.random_faults.front().fault.name, RequestError::part("set")));
-  }
+  check_draw(scenario);
   model::check_counts(scenario);
 }
 
