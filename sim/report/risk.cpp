@@ -81,6 +81,8 @@ std::string said_period(Duration period) {
   if (days >= 1 && days == std::floor(days)) {
     return days == 1 ? std::string("a day") : fmt::format("{:.0f} days", days);
   }
+  const double hours = period.in_seconds() / kHour;
+  if (hours > 1 && hours == std::floor(hours)) return fmt::format("{:.0f} hours", hours);
   return scenario::to_text(period);
 }
 
@@ -357,11 +359,13 @@ class RiskReport {
                       said_things(drawn.periods.size()), event, said_probability(*p.high)));
     }
     const Means means(drawn);
+    const bool is_one = period == "a day";
     all.push_back(fmt::format(
-        "On average {} have {} faults, with their aftermaths {} long, an availability of {:.4f} %, "
-        "and use {} of the budget: as much as a full outage of {}.",
-        period, two_digits(means.faults), said_long_time(means.disturbed_s),
-        100 * means.availability, used_text(means.budget_used), said_long_time(means.outage_s)));
+        "On average {} {} {} faults, with their aftermaths {} long, an availability of {:.4f} %, "
+        "and {} {} of the budget: as much as a full outage of {}.",
+        period, is_one ? "has" : "have", two_digits(means.faults),
+        said_long_time(means.disturbed_s), 100 * means.availability, is_one ? "uses" : "use",
+        used_text(means.budget_used), said_long_time(means.outage_s)));
     const std::vector<ReturnLevel> levels = return_levels(drawn);
     if (!levels.empty()) {
       const ReturnLevel& worst = levels.back();
@@ -385,12 +389,16 @@ class RiskReport {
       faults += p.faults;
       collapses += p.lasting;
     }
+    // So long it is followed.
+    const double repair_s = plan_.repair.in_seconds();
+    const double followed_s = std::min(std::max(kHour, drawn.settle.in_seconds()), repair_s);
     const std::string ended =
         plan_.repair == Duration::max()
             ? "it lasts to the end of the period (see --repair)"
-            : "somebody ends it " + said_long_time(plan_.repair.in_seconds()) + " after the fault";
-    return fmt::format("After {} of {} it does not recover by itself within an hour; here {}.",
-                       collapses, scenario::said_things(faults, "fault"), ended);
+            : "somebody ends it " + said_long_time(repair_s) + " after the fault";
+    return fmt::format("After {} of {} it does not recover by itself within {}; here {}.",
+                       collapses, scenario::said_things(faults, "fault"),
+                       said_long_time(followed_s), ended);
   }
 
   std::string quiet(const DrawnPeriods& drawn) const {
@@ -406,12 +414,16 @@ class RiskReport {
     const DrawnPeriods& drawn = *rows_.front().study.drawn;
     const double all_s = static_cast<double>(drawn.periods.size()) * plan_.period.in_seconds();
     if (plan_.plain) return "No quiet stretch between faults was skipped.";
+    // Where it does not recover, a fault is simulated several times, for longer and longer.
+    const std::string saved =
+        drawn.simulated_s < all_s
+            ? fmt::format(" ({} of {} in all)", said_long_time(drawn.simulated_s),
+                          said_long_time(all_s))
+            : std::string();
     return fmt::format(
-        "{} were drawn; of each, the time around its faults was simulated ({} of {} in all). Quiet "
-        "times "
-        "are like each other, and skipped from {} after the system has recovered.",
-        said_things(drawn.periods.size()), said_long_time(drawn.simulated_s), said_long_time(all_s),
-        said_long_time(drawn.settle.in_seconds()));
+        "{} were drawn; of each, the time around its faults was simulated{}. Quiet times are like "
+        "each other, and skipped from {} after the system has recovered.",
+        said_things(drawn.periods.size()), saved, said_long_time(drawn.settle.in_seconds()));
   }
 
   std::string answer_of_periods() const {
