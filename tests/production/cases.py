@@ -25,10 +25,12 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+COUNTED = ["README.md", "sim/model/limits.md"]  # pages that say how many agree
 AGREES, NEAR = 0.1, 0.25  # of what was reported
 ARITHMETIC = {"*": operator.mul, "/": operator.truediv, "+": operator.add, "-": operator.sub}
 CONDITION = re.compile(r"(\w+)(>=|=)(.+)")
-INPUTS = {"stated": "", "assumed": "", "fit": "fitted"}
+INPUTS = {"assumed": "", "fit": "fitted"}
 
 
 def rows_of(path):
@@ -121,6 +123,12 @@ def people_write(text):
     return text.replace("..", " to ")
 
 
+def counts(rows, fitted):
+    """How many agree, are near and do not fit, of cases with a fitted input or of the others."""
+    found = [verdict(row) for row in rows if (row["inputs"] == "fit") == fitted]
+    return [found.count(said) for said in ("agrees", "near", "no")]
+
+
 def table(rows):
     """The table of the page, and the count above it."""
     lines = ["| case | figure | predicted | reported | |", "|---|---|---|---|---|"]
@@ -134,15 +142,13 @@ def table(rows):
             people_write(row["reported"]), verdict(row)]) + " |")
         last = row["case"]
 
-    def count(chosen):
-        found = [verdict(row) for row in chosen]
-        return (f"{found.count('agrees')} of {len(found)} agree, {found.count('near')} are near, "
-                f"{found.count('no')} do not fit")
-
-    fitted = [row for row in rows if row["inputs"] == "fit"]
-    others = [row for row in rows if row["inputs"] != "fit"]
-    return "\n".join([f"Figures of cases without a fitted input: {count(others)}. "
-                      f"With one: {count(fitted)}.", "", *lines]) + "\n"
+    stated, fitted = counts(rows, False), counts(rows, True)
+    half = [one + two / 2 for one, two in zip(stated, fitted)]
+    return "\n".join([
+        f"Of {sum(stated)} figures without a fitted input {stated[0]} agree, {stated[1]} are near "
+        f"and {stated[2]} do not fit; of {sum(fitted)} with one {fitted[0]}, {fitted[1]} and "
+        f"{fitted[2]}. If these count half, {half[0]:g} of {sum(half):g} agree.",
+        "", *lines]) + "\n"
 
 
 def main():
@@ -163,6 +169,10 @@ def main():
         problems.append("scenarios and the cases of cases.csv differ")
     if table(rows) not in (HERE / "README.md").read_text(encoding="utf-8"):
         problems.append("README.md does not have what cases.py --table prints")
+    stated = counts(rows, False)
+    for page in COUNTED:
+        if f"{stated[0]} of {sum(stated)} " not in (ROOT / page).read_text(encoding="utf-8"):
+            problems.append(f"{page} does not say that {stated[0]} of {sum(stated)} agree")
     for case in sorted(scenarios):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([arguments.program, "run", HERE / f"{case}.toml", "--quiet",
