@@ -463,11 +463,25 @@ class RiskSearch {
            (counts ? static_cast<double>(point_.event.count) : kMostOfShares);
   }
 
+  /// As many as a part of the effort allows.
+  std::uint32_t particles_of_first_look() const {
+    constexpr double kPart = 0.25;
+    const double each = kRepetitions * events_of_run();
+    const double affordable = kPart * static_cast<double>(plan_.effort) / each;
+    if (affordable < 2) {
+      throw RequestError(fmt::format("{}: a first look at {} of {} each takes about {:.1e} events",
+                                     RequestError::part("effort"),
+                                     scenario::said_things(2 * kRepetitions, "run"),
+                                     scenario::to_text(scenario_.duration), 2 * each / kPart));
+    }
+    return static_cast<std::uint32_t>(std::min<double>(kFirstParticles, affordable));
+  }
+
   /// Looks until the event is seen, and as often in the first as in the last part of the time in
   /// which it counts: then the horizon is long enough. What is found here only says how many
   /// particles are needed.
   Round first_look() {
-    std::uint32_t particles = kFirstParticles;
+    std::uint32_t particles = particles_of_first_look();
     for (std::uint32_t i = 0;; ++i) {
       say("first look");
       Round look = round(particles, false);
@@ -504,12 +518,18 @@ class RiskSearch {
         std::clamp(std::ceil(particles), 2.0, double{execution::kMostParticles - 1}));
   }
 
-  /// At most what gives the precision if one run in thirty shows the event.
-  std::uint64_t plain_effort() const {
+  /// Runs that show the event so often that the precision is met.
+  double runs_of_precision() const {
     const double aim = plan_.precision / kStudent / 1.5;
-    const double runs = 1 / (kCommon * aim * aim);
+    return 1 / (aim * aim);
+  }
+  /// Enough if a thirtieth of the runs of a first look shows the event, and for that they are then
+  /// so much longer that nearly all of them do.
+  std::uint64_t plain_effort() const {
+    constexpr double kLonger = 5;
+    const double events = kLonger * runs_of_precision() / kCommon * events_of_run();
     return static_cast<std::uint64_t>(
-        std::min(static_cast<double>(plan_.effort), std::max(1e6, runs * events_of_run())));
+        std::min(static_cast<double>(plan_.effort), std::max(1e6, events)));
   }
   double events_of_run() const {
     SimulationOptions options;
@@ -519,12 +539,19 @@ class RiskSearch {
     never.count = std::numeric_limits<std::int64_t>::max();
     return std::max(1.0, static_cast<double>(follow(scenario_, 0, never, from_, options).events));
   }
+  /// Few runs, as long as the effort allows: what leads to the event has to build up first, and
+  /// that time must not count for much. A run ends at the event.
   Round plain_round(std::uint64_t effort) {
     say("plain runs");
-    const double all = static_cast<double>(effort) / events_of_run() / kRepetitions;
-    return round(static_cast<std::uint32_t>(
-                     std::clamp(std::floor(all), 2.0, double{execution::kMostParticles - 1})),
-                 true);
+    constexpr double kFewest = 10, kLongest_s = 1e9;
+    const double horizon_s = scenario_.duration.in_seconds(), events = events_of_run();
+    const double most = std::floor(static_cast<double>(effort) / kRepetitions / events);
+    const double wanted = std::max(kFewest, std::ceil(runs_of_precision() / kRepetitions));
+    const double runs =
+        std::clamp(std::min(wanted, most), 2.0, double{execution::kMostParticles - 1});
+    set_horizon(Duration::from_seconds(
+        std::clamp(horizon_s * most / runs, horizon_s, std::max(horizon_s, kLongest_s))));
+    return round(static_cast<std::uint32_t>(runs), true);
   }
 
   void conclude(const Round& last, bool plain) {

@@ -549,7 +549,7 @@ class RiskReport {
         fmt::format("{} repetitions of {} particles", s.repetitions, s.particles);
     if (s.method == RiskMethod::kPlain) {
       const std::size_t all = std::size_t{s.repetitions} * s.particles;
-      return fmt::format("Found by {} without splitting, {} long each.",
+      return fmt::format("Found by {} without splitting, each {} long at most.",
                          scenario::said_things(all, "run"), said_long_time(s.horizon.in_seconds()));
     }
     if (!s.per_s) {
