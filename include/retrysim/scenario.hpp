@@ -73,6 +73,10 @@ struct FaultSpec {
 struct FaultChance {
   /// Mean number of beginnings in 365 days, at random times (a Poisson process); 0: not so.
   double per_year = 0;
+  /// Above 0: `per_year` holds while first attempts alone keep this share of the service's servers
+  /// busy; at another load it comes (load / at_load)^load_exponent times as often.
+  double at_load = 0;
+  double load_exponent = 1;
   /// The time from the end of one occurrence to the start of the next, and before the first; a mean
   /// of 0: not so.
   Distribution mtbf;

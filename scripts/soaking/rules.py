@@ -453,6 +453,14 @@ class Mender:
             self.put(prefix, "mtbf", "300ms")  # not too many
         if self.given(prefix, "per_year") and self.get(prefix, "per_year") > 1e9:
             self.put(prefix, "per_year", 1e7)
+        if not self.given(prefix, "per_year"):
+            self.drop(prefix, "at_load")
+        if self.given(prefix, "at_load"):  # not too many where the load is high
+            self.put(prefix, "per_year", 1e6)
+            if self.given(prefix, "load_exponent"):
+                self.put(prefix, "load_exponent", 0.5)
+        else:
+            self.drop(prefix, "load_exponent")
         for key in ("capacity", "speed"):
             if not self.given(prefix, key):
                 self.drop(prefix, f"{key}_to")

@@ -92,6 +92,20 @@ double mean_job_rate(const Scenario& scenario, const ClientSpec& client, bool su
   return rate * mean_factor(a, 0, duration, surges);
 }
 
+double rate_factor(const ArrivalSpec& arrivals, Time t) {
+  double factor = arrivals.profile ? profile_at(*arrivals.profile, t.in_seconds(), false) : 1;
+  for (const SurgeSpec& s : arrivals.surges) {
+    if (s.start <= t && t - s.start < s.duration) factor *= s.factor;
+  }
+  return factor;
+}
+
+double most_rate_factor(const ArrivalSpec& arrivals) {
+  double factor = arrivals.profile ? std::ranges::max(arrivals.profile->rates) : 1;
+  for (const SurgeSpec& s : arrivals.surges) factor *= std::max(1.0, s.factor);
+  return factor;
+}
+
 double mean_request_rate(const Scenario& scenario, const ClientSpec& client, bool surges) {
   const double jobs = mean_job_rate(scenario, client, surges);
   return client.arrivals.process == ArrivalProcess::kPoll ? jobs * checks_of(client.arrivals)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <retrysim/scenario.hpp>
+#include <retrysim/time.hpp>
 
 namespace retrysim::flow {
 
@@ -14,6 +15,12 @@ namespace retrysim::flow {
 double mean_request_rate(const Scenario& scenario, const ClientSpec& client, bool surges = false);
 /// Jobs of a polling group per second.
 double mean_job_rate(const Scenario& scenario, const ClientSpec& client, bool surges = false);
+
+/// What profile and surges make of a group's rate at a time: a factor, or, where the profile has
+/// rates, the group's requests per second. 1 without either.
+double rate_factor(const ArrivalSpec& arrivals, Time t);
+/// At least as much as `rate_factor` at any time.
+double most_rate_factor(const ArrivalSpec& arrivals);
 
 /// Requests (of a polling group: jobs) of an open group that are due between `warmup` and
 /// `duration`, on average and with surges; 0 for closed loops and for calls between services.

@@ -7,6 +7,8 @@
 #include <retrysim/random.hpp>
 #include <retrysim/scenario.hpp>
 
+#include "flow/load.hpp"
+#include "kernel/functions.hpp"
 #include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
@@ -67,20 +69,44 @@ class FaultDraw {
   }
 
   Occurrences at_random(const RandomFault& f, const RandomKey& key) {
+    return f.chance.per_year > 0 ? by_rate(f, key) : one_after_another(f, key);
+  }
+
+  /// A Poisson process. Where its rate depends on the load, one of the largest rate of which some
+  /// times are left out (thinning); those that stay keep their numbers.
+  Occurrences by_rate(const RandomFault& f, const RandomKey& key) {
+    std::optional<flow::LoadOverTime> load;
+    if (f.chance.at_load > 0) load.emplace(scenario_, f.fault.service);
+    const auto rate_at = [&](double at_load) {
+      return kernel::pow(at_load / f.chance.at_load, f.chance.load_exponent);
+    };
+    const double factor = load ? rate_at(load->highest()) : 1;
+    const double most_per_year = f.chance.per_year * factor;
+    Occurrences found;
+    if (most_per_year <= 0) return found;
+    Time at = f.fault.start;
+    for (std::uint64_t i = 1;; ++i) {
+      Draws draws(key, {.entity = i, .purpose = Purpose::kFaultGap});
+      const Duration gap = Duration::from_seconds(
+          std::min(unit_exponential(draws) * kYear_s / most_per_year, Distribution::kMaxSeconds));
+      if (gap >= end_ - at) return found;
+      at = at + gap;
+      count();
+      if (load && draws.uniform() * factor >= rate_at(load->at(at))) continue;
+      found.push_back(drawn(f, key, i, at));
+    }
+  }
+
+  Occurrences one_after_another(const RandomFault& f, const RandomKey& key) {
     Occurrences found;
     Time before = f.fault.start;  // nothing begins earlier than this plus the next gap
     for (std::uint64_t i = 1;; ++i) {
       Draws draws(key, {.entity = i, .purpose = Purpose::kFaultGap});
-      const Duration gap = f.chance.per_year > 0
-                               ? Duration::from_seconds(
-                                     std::min(unit_exponential(draws) * kYear_s / f.chance.per_year,
-                                              Distribution::kMaxSeconds))
-                               : f.chance.mtbf.sample(draws);
+      const Duration gap = f.chance.mtbf.sample(draws);
       if (gap >= end_ - before) return found;
       count();
       found.push_back(drawn(f, key, i, before + gap));
-      const FaultSpec& fault = found.back();
-      before = f.chance.per_year > 0 ? fault.start : fault.start + fault.duration;
+      before = found.back().start + found.back().duration;
       if (before >= end_) return found;
     }
   }

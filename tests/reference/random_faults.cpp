@@ -3,7 +3,12 @@
 
 #include <retrysim/random.hpp>
 
+#include "flow/demand.hpp"
+#include "kernel/functions.hpp"
+
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -20,24 +25,77 @@ double share(const RandomKey& key, std::uint64_t entity, Purpose purpose, int pl
   return draws.uniform();
 }
 
+/// The load of the fault's service at a time, from a scenario in which every group has the rate of
+/// that time from beginning to end.
+double load_at(const Scenario& scenario, std::size_t service, double t) {
+  Scenario now = scenario;
+  for (ClientSpec& client : now.clients) {
+    ArrivalSpec& a = client.arrivals;
+    if (a.profile) {
+      RateProfile& p = *a.profile;
+      std::size_t i = 0;
+      while (i + 1 < p.times.size() && p.times[i + 1].in_seconds() <= t) ++i;
+      double rate = p.rates[i];
+      if (p.linear && i + 1 < p.times.size()) {
+        const double from = p.times[i].in_seconds(), to = p.times[i + 1].in_seconds();
+        rate += (p.rates[i + 1] - p.rates[i]) * (t - from) / (to - from);
+      }
+      p = {{Time::zero()}, {rate}, false};
+    }
+    for (const SurgeSpec& s : a.surges) {
+      if (t >= s.start.in_seconds() && t < (s.start + s.duration).in_seconds()) a.rate *= s.factor;
+    }
+  }
+  return flow::demand_of(now, flow::Attempts::kFirst).services[service].load();
+}
+
+double highest_load(const Scenario& scenario, std::size_t service) {
+  Scenario highest = scenario;
+  for (ClientSpec& client : highest.clients) {
+    ArrivalSpec& a = client.arrivals;
+    if (a.profile) {
+      double most = 0;
+      for (const double rate : a.profile->rates) most = std::max(most, rate);
+      a.profile = RateProfile{{Time::zero()}, {most}, false};
+    }
+    for (const SurgeSpec& s : a.surges) {
+      if (s.factor > 1) a.rate *= s.factor;
+    }
+  }
+  return flow::demand_of(highest, flow::Attempts::kFirst).services[service].load();
+}
+
 /// When the fault with this key begins, by number, as far as it is before `end`.
-std::map<std::uint64_t, Time> random_starts(const RandomFault& f, const RandomKey& key, Time end) {
+std::map<std::uint64_t, Time> random_starts(const Scenario& scenario, const RandomFault& f,
+                                            const RandomKey& key, Time end) {
   std::map<std::uint64_t, Time> starts;
   Time free = f.fault.start;
+  const auto likelier = [&](double load) {
+    return f.chance.at_load > 0 ? kernel::pow(load / f.chance.at_load, f.chance.load_exponent) : 1;
+  };
+  const double most = f.chance.at_load > 0 ? likelier(highest_load(scenario, f.fault.service)) : 1;
+  if (most <= 0) return starts;
   for (std::uint64_t n = 1;; ++n) {
     Draws gap(key, {n, 0, 0, Purpose::kFaultGap});
     Duration wait;
     if (f.chance.per_year > 0) {
-      const double s = unit_exponential(gap) * (365.0 * 24 * 3600) / f.chance.per_year;
+      const double s = unit_exponential(gap) * (365.0 * 24 * 3600) / (f.chance.per_year * most);
       if (s > 9.2e9) return starts;
       wait = Duration::from_seconds(s);
     } else {
       wait = f.chance.mtbf.sample(gap);
     }
     if (wait >= end - free) return starts;
-    starts[n] = free + wait;
-    free = starts[n];
-    if (f.chance.per_year > 0) continue;
+    free = free + wait;
+    if (f.chance.per_year > 0) {
+      if (f.chance.at_load > 0) {
+        const double now = load_at(scenario, f.fault.service, free.in_seconds());
+        if (gap.uniform() * most >= likelier(now)) continue;
+      }
+      starts[n] = free;
+      continue;
+    }
+    starts[n] = free;
     Duration lasts = f.fault.duration;
     if (f.chance.length.mean_seconds() > 0) {
       Draws length(key, {n, 0, 0, Purpose::kFaultLength});
@@ -76,7 +134,7 @@ Scenario with_own_draw(const Scenario& scenario) {
           starts[n] = start + (f.fault.start - Time::zero());
         }
       } else if (f.chance.recurs()) {
-        starts = random_starts(f, key_of(f), end);
+        starts = random_starts(scenario, f, key_of(f), end);
       } else {
         starts = {{1, f.fault.start}};
       }

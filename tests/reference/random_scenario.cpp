@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "reference/random_scenario.hpp"
 
+#include <retrysim/error.hpp>
 #include <retrysim/random.hpp>
 #include <retrysim/retry_rules.hpp>
 
@@ -354,7 +355,11 @@ class Generator {
       random.fault = std::move(f);
       FaultChance& c = random.chance;
       const std::uint32_t kind = chance.below(4);
-      if (kind == 0) c.per_year = 365.0 * 86'400 / 0.3;
+      if (kind == 0) {
+        c.per_year = 365.0 * 86'400 / 0.3;
+        c.at_load = pick(kRandomFaults, {0.0, 0.5, 1.0});
+        c.load_exponent = pick(kRandomFaults, {1.0, 3.0});
+      }
       if (kind == 1) c.mtbf = Distribution::exponential(0.2);
       if (kind == 2) c.mtbf = Distribution::uniform(0.05, 0.4);
       const std::string& other = scenario_.random_faults.front().fault.name;
@@ -368,9 +373,14 @@ class Generator {
     }
     scenario_.faults = std::move(scripted);
     scenario_.fault_draw = 1 + chance.below(1000);
-    for (FaultSpec& f : draw_faults(scenario_, scenario_.fault_draw, scenario_.duration)) {
-      scenario_.faults.push_back(std::move(f));
+    std::vector<FaultSpec> drawn;
+    try {
+      drawn = draw_faults(scenario_, scenario_.fault_draw, scenario_.duration);
+    } catch (const RequestError&) {  // too many where the load is many times the servers'
+      for (RandomFault& f : scenario_.random_faults) f.chance.at_load = 0;
+      drawn = draw_faults(scenario_, scenario_.fault_draw, scenario_.duration);
     }
+    for (FaultSpec& f : drawn) scenario_.faults.push_back(std::move(f));
   }
 
   // Services call only services after them.

@@ -341,6 +341,12 @@ void check_chance(Tables& t, const KeyResolution& keys, const Member& fault, Fau
   if (chance.with.empty() && keys.find("probability") != nullptr) {
     wrong("probability", "has no meaning without `with`, which names the fault that it comes with");
   }
+  if (chance.at_load > 0 && keys.find("per_year") == nullptr) {
+    wrong("at_load", "has no meaning without per_year, which is how often it comes at that load");
+  }
+  if (keys.find("load_exponent") != nullptr && keys.find("at_load") == nullptr) {
+    wrong("load_exponent", "has no meaning without at_load, the load at which per_year holds");
+  }
   for (const auto& [key, to] :
        {std::pair("capacity", chance.capacity_to), {"speed", chance.speed_to}}) {
     if (to && keys.find(key) == nullptr) {

@@ -68,6 +68,57 @@ unreachable = true
   CHECK(squares.agrees_with(12));  // variance of a Poisson number
 }
 
+TEST_CASE("a fault that comes with the load comes as often as the law says", "[random_faults]") {
+  // Load 10 x 0.05 / 4 = 0.125, half of that at which it comes 40 times a year: 2^-3 as often.
+  const std::string by_load = "at_load = 0.25\nload_exponent = 3\n";
+  const std::string overheats = "[fault.heat]\nper_year = 40\nduration = \"1min\"\nspeed = 0.5\n";
+  const Duration year = Duration::seconds(365LL * 86'400);
+  Sample counts;
+  const Scenario s = scenario_with(overheats + by_load);
+  for (std::uint32_t draw = 1; draw <= 2000; ++draw) {
+    counts.add(static_cast<double>(draw_faults(s, draw, year).size()));
+  }
+  CHECK(counts.agrees_with(5));
+  // At the load itself it is the fault without a load, draw by draw.
+  const Scenario same = scenario_with(overheats + "at_load = 0.125\nload_exponent = 3\n");
+  const Scenario without = scenario_with(overheats);
+  const auto starts = [&](const Scenario& of) {
+    std::vector<Time> all;
+    for (const FaultSpec& f : draw_faults(of, 7, year)) all.push_back(f.start);
+    return all;
+  };
+  CHECK(starts(same) == starts(without));
+  // Without an exponent it is in proportion.
+  CHECK(scenario_with(overheats + "at_load = 0.25\n").random_faults[0].chance.load_exponent == 1);
+}
+
+TEST_CASE("a fault follows a load that rises and falls", "[random_faults]") {
+  // For 1000 s of each 4000 s a surge of 3: loads of 0.125 and 0.375, per_year at 0.125 is once in
+  // 500 s. With the square, 9 times as often in the surge: 2 in 1000 s, and 18 in the surge.
+  const Scenario s =
+      scenario_with(R"(surge.rush = { start = "1000s", duration = "1000s", factor = 3 }
+[fault.heat]
+per_year = 63072
+at_load = 0.125
+load_exponent = 2
+duration = "1s"
+speed = 0.5
+)");
+  Sample before, within, after;
+  for (std::uint32_t draw = 1; draw <= 1000; ++draw) {
+    double counts[3] = {};
+    for (const FaultSpec& f : draw_faults(s, draw, Duration::seconds(3000))) {
+      ++counts[static_cast<int>(f.start.in_seconds() / 1000)];
+    }
+    before.add(counts[0]);
+    within.add(counts[1]);
+    after.add(counts[2]);
+  }
+  CHECK(before.agrees_with(2));
+  CHECK(within.agrees_with(18));
+  CHECK(after.agrees_with(2));
+}
+
 TEST_CASE("mtbf and lengths alternate: number and time down are those of a renewal process",
           "[random_faults]") {
   // Up exponential with mean 100 s, down exponential with mean 25 s: from up at time 0 on, the
@@ -212,6 +263,12 @@ TEST_CASE("mistakes in faults at random are said", "[random_faults]") {
              Catch::Contains("has no meaning without `with`"));
   CHECK_THAT(errors("[fault.a]\nper_year = 3\nduration = \"1s\"\nspeed_to = 0.5\n"),
              Catch::Contains("expected speed as well"));
+  CHECK_THAT(errors("[fault.a]\nmtbf = \"9s\"\nat_load = 0.5\nduration = \"1s\"\n" + down),
+             Catch::Contains("fault.a.at_load does not apply here"));
+  CHECK_THAT(errors("[fault.a]\nstart = \"9s\"\nat_load = 0.5\nduration = \"1s\"\n" + down),
+             Catch::Contains("fault.a.at_load has no meaning without per_year"));
+  CHECK_THAT(errors("[fault.a]\nper_year = 9\nload_exponent = 2\nduration = \"1s\"\n" + down),
+             Catch::Contains("fault.a.load_exponent has no meaning without at_load"));
   CHECK_THAT(errors("[fault.a]\nduration = \"1s\"\n" + down), Catch::Contains("start is missing"));
   CHECK_THAT(errors("[fault.a]\nper_year = 1e12\nduration = \"1s\"\n" + down, {"fault_draw=1"}),
              Catch::Contains("fault_draw = 1: the faults at random are more than 10000"));
