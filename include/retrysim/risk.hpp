@@ -74,8 +74,8 @@ struct RiskRequest {
   /// A collapse that does not end by itself is ended by somebody after this time; only for faults
   /// at random times. `max()`: it lasts to the end of the period.
   Duration repair = Duration::max();
-  /// Events that may be simulated for each point, roughly; a first look takes what it takes. If
-  /// they are too few, the interval is wider.
+  /// Events that may be simulated for each point, roughly; a first look takes a quarter of them at
+  /// most. If they are too few, the interval is wider.
   std::uint64_t effort = 5'000'000'000;
   /// Without splitting: as many runs as the effort allows, which show the event or do not.
   bool plain = false;

@@ -57,7 +57,7 @@ Options<RiskCommand> risk_options() {
       {{"effort", "EVENTS",
         "events that may be simulated for each point, roughly; if they are too few, the interval "
         "is "
-        "wider. A first look takes what it takes. Default 5e9, some minutes on one core"},
+        "wider. A first look takes a quarter of it at most. Default 5e9, some minutes on one core"},
        [](C& c, const std::string& text) {
          const double events = number("effort", text);
          if (!(events >= 1e6 && events <= 1e18)) {
@@ -76,6 +76,7 @@ Options<RiskCommand> risk_options() {
         "the fault; default: it lasts to the end of the period"},
        into(&C::repair),
        [](const C& c) { return c.repair.empty() ? Texts{} : Texts{"--repair " + c.repair}; }}};
+  options.add(shard_option());
   return options.add(simulation_options(
       {"folder of the result files; default results/NAME-risk. An earlier result of the same "
        "resolved scenario and request is replaced (see --force)",

@@ -95,6 +95,7 @@ Options<SizeCommand> size_options() {
        [](C& c, const std::string& text) {
          c.request.most_runs = whole_number("max-replications", text, 2);
        }}};
+  options.add(shard_option());
   return options.add(simulation_options(
       {"folder of the result files; default results/NAME-size. An earlier result of the same "
        "resolved scenario and request is replaced (see --force)",

@@ -398,6 +398,11 @@ class Request {
         UnitFate fate;
         unpack(*bytes, fate);
         if (std::max(fate.events, fate.twin_events) > options_.max_events) return false;
+      } else if (units_.keep == Keep::kBudgets) {
+        if (!bytes) return false;
+        UnitBudgets budgets;
+        unpack(*bytes, budgets);
+        if (budgets.events > options_.max_events) return false;
       } else if (units_.keep == Keep::kSplitting) {
         if (!bytes) return false;
         stats::SplittingRun run;

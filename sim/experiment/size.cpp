@@ -518,7 +518,8 @@ class SizeRuns {
     units.scenario = [&](std::size_t number) {
       return draws ? plan_.scenario(place, number / more, replication(number)) : scenarios[number];
     };
-    const std::vector<UnitResult> rows = execution::get_rows(units, run_);
+    const std::vector<UnitResult> rows =
+        execution::before_more([&] { return execution::get_rows(units, run_); });
     check_events(rows, run_);
     replications_ += rows.size();
     for (std::size_t r = 0; r < more; ++r) {

@@ -53,6 +53,14 @@ arrivals = { process = "poisson", total_rate = 70 }
 attempt_timeout = "500ms"
 retry = { mode = "custom", max_attempts = 3, backoff = { base = "100ms", jitter = "full" } }
 """
+FAULTS = PLANE.replace("plane", "faults") + """
+[fault.outage]
+mtbf = "4h"
+length = { distribution = "exponential", mean = "20s" }
+unreachable = true
+[slo.web]
+share = 0.99
+"""
 TRIGGER = ["--trigger", "fault.outage.duration=0.9s:1.5s"]
 COMMANDS = {
     "plain": ["run", "outage.toml"],
@@ -74,6 +82,10 @@ COMMANDS = {
               "fault.outage.duration=0.5s,1s"],
     "map": ["map", "plane.toml", "--vary", "client.web.arrivals.total_rate=60:120:20", "--vary",
             "client.web.retry.max_attempts=1,3", "--confirm", "4"],
+    "size": ["size", "service.api.servers=2:6", "outage.toml"],
+    "risk": ["risk", "plane.toml", "--event", "service.api.in_system>=18", "--precision", "1"],
+    "budget": ["risk", "faults.toml", "--event", "slo.web.budget>0.002", "--per", "1d",
+               "--precision", "2"],
 }
 # Those that name all replications beforehand: one array of tasks does them.
 ONE_ROUND = ("plain", "variants", "advise", "hysteresis", "map")
@@ -87,7 +99,7 @@ class Command(Checker):
 
     def __init__(self, program, folder, name, given):
         super().__init__(program, folder, {"outage.toml": OUTAGE, "steady.toml": STEADY,
-                                           "plane.toml": PLANE})
+                                           "plane.toml": PLANE, "faults.toml": FAULTS})
         self.name, self.cuts = name, given.cuts
         self.random = random.Random(f"{given.seed} {name}")
         self.status = run_job([program, *self.arguments("whole"), "--no-reuse"],
