@@ -75,13 +75,15 @@ _retrysim_plot() {
   elif [[ $before == = ]]; then
     before=${COMP_WORDS[COMP_CWORD - 2]}
   fi
+  local options="--format --help --metrics --no-title --out --picture --size --variant"
   COMPREPLY=()
   case $before in
     --format) mapfile -t COMPREPLY < <(compgen -W "pdf png svg" -- "$current") ;;
-    --variant | --metrics) ;;
+    --size) mapfile -t COMPREPLY < <(compgen -W "column slide" -- "$current") ;;
+    --metrics | --picture | --variant) ;;
     *)
       if [[ $current == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "--format --help --metrics --out --variant" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
       else
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -d -- "$current")

@@ -25,10 +25,10 @@ import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from plotting.draw import STYLE  # noqa: E402
 from plotting.file import save  # noqa: E402
 from plotting.looks import colour  # noqa: E402
 from plotting.results import Results  # noqa: E402
+from plotting.sizes import STYLE  # noqa: E402
 
 BLUE, GREEN, ORANGE, RED = map(colour, ("blue", "green", "orange", "red"))
 

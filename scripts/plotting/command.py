@@ -11,9 +11,10 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from .draw import STYLE, draw_picture
 from .file import save
+from .layout import draw_picture
 from .results import ResultError, Results
+from .sizes import DEFAULT, SIZES
 
 PROGRAM = Path(sys.argv[0]).name  # retrysim-plot, where it is installed
 
@@ -61,6 +62,14 @@ def parse(arguments):
         description="Draws the results of a run, a comparison, a sweep, a search, a "
                     "choice, advice, a map or a prediction.")
     parser.add_argument("results", metavar="RESULTS_DIR", help="folder that retrysim wrote")
+    parser.add_argument("--picture", metavar="NAME",
+                        help="this picture alone, such as overview (default: all of them)")
+    parser.add_argument("--size", choices=SIZES,
+                        help="column: for a column of a paper, 3.5 inches wide; slide: for a slide "
+                             "of 16:9, 13.33 by 7.5 inches. A picture with many panels goes on in "
+                             "NAME-2, NAME-3 ... (default: one picture to read on a screen)")
+    parser.add_argument("--no-title", action="store_true",
+                        help="leave out titles and the lines below them, as for a caption")
     parser.add_argument("--format", choices=("png", "svg", "pdf"), default="png",
                         help="kind of picture (default: png)")
     parser.add_argument("--out", metavar="DIR",
@@ -70,6 +79,9 @@ def parse(arguments):
     parser.add_argument("--metrics", metavar="METRIC,...",
                         help="of a sweep: these metrics, by client group")
     options = parser.parse_args(arguments)
+    options.size = SIZES.get(options.size, DEFAULT)
+    if options.metrics and options.picture not in (None, "sweep_clients"):
+        parser.error(f"--metrics draws sweep_clients, not {options.picture}: leave out --picture")
     if options.metrics and not (Path(options.results) / "points.csv").is_file():
         parser.error("--metrics is for the results of a sweep")
     return options
@@ -80,28 +92,36 @@ def drawn(options):
     results = Results(options.results)
     if options.metrics:
         return results, [with_metrics(results, options.metrics.split(","))]
-    pictures = results.pictures(options.variant)
-    if not pictures:
-        raise ResultError(f"{options.results}: has nothing to draw")
-    return results, pictures
+    return results, results.chosen(options.picture, options.variant)
+
+
+def write(figures, out, name, kind, dots_per_inch):
+    """Writes NAME.KIND, and NAME-2.KIND and so on for further figures, into a folder, which is
+    made. Returns their paths."""
+    out.mkdir(parents=True, exist_ok=True)
+    paths = [out / f"{name}{f'-{i}' if i > 1 else ''}.{kind}"
+             for i, _ in enumerate(figures, start=1)]
+    for figure, path in zip(figures, paths):
+        save(figure, path, dots_per_inch)
+    return paths
 
 
 def main(arguments=None):
     options = parse(arguments)
     out = Path(options.out or options.results)
     try:
-        with plt.rc_context(STYLE):
+        with plt.rc_context(options.size.style()):
             results, pictures = drawn(options)
             for picture in pictures:
                 try:
-                    figure = draw_picture(picture, results)
+                    figures = draw_picture(picture, results, options.size,
+                                           not options.no_title)
                 except (KeyError, TypeError, IndexError) as error:
                     raise ResultError(f"{results.folder / 'result.json'}: cannot be used: "
                                       f"{error!r}") from None
-                out.mkdir(parents=True, exist_ok=True)
-                path = out / f"{picture['name']}.{options.format}"
-                save(figure, path)
-                print(path)
+                for path in write(figures, out, picture["name"], options.format,
+                                  options.size.dots_per_inch):
+                    print(path)
     except ResultError as error:
         print(f"{PROGRAM}: error: {error}", file=sys.stderr)
         return 3

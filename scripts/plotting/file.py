@@ -9,7 +9,7 @@ import os
 import matplotlib.pyplot as plt
 
 
-def save(figure, path):
+def save(figure, path, dots_per_inch=150):
     """Writes beside the target and renames; without dates, so that equal figures give equal
     files. Only regular files are replaced. Closes the figure."""
     kind = path.suffix[1:]
@@ -19,7 +19,7 @@ def save(figure, path):
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise OSError(errno.EEXIST, f"{path.name} is not a regular file")
-        figure.savefig(beside, format=kind, dpi=150, metadata=metadata)
+        figure.savefig(beside, format=kind, dpi=dots_per_inch, metadata=metadata)
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)

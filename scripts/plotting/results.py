@@ -55,6 +55,17 @@ class Results:
             raise ResultError(f"{self.folder}: no variant {variant}; there are {', '.join(names)}")
         return own
 
+    def chosen(self, name=None, variant=None):
+        """Those pictures, or the one of a name."""
+        found = self.pictures(variant)
+        if not found:
+            raise ResultError(f"{self.folder}: has nothing to draw")
+        own = [picture for picture in found if name in (None, picture["name"])]
+        if not own:
+            names = ", ".join(picture["name"] for picture in found)
+            raise ResultError(f"{self.folder}: no picture {name}; there are {names}")
+        return own
+
     def table(self, name):
         """The rows of a CSV file as dictionaries of texts."""
         if name not in self.tables:

@@ -35,9 +35,9 @@ from matplotlib.ticker import FuncFormatter, NullLocator  # noqa: E402
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-from plotting.draw import STYLE  # noqa: E402
 from plotting.file import save  # noqa: E402
 from plotting.looks import colour as colour_of  # noqa: E402
+from plotting.sizes import STYLE  # noqa: E402
 
 SCENARIO = ROOT / "scenarios" / "study-backoff-and-jitter.toml"
 PUBLISHED = pathlib.Path(__file__).with_name("published_results.csv")

@@ -131,10 +131,13 @@ class Completion(unittest.TestCase):
     def test_pictures(self):
         plot = ROOT / "scripts" / "plot.py"
         usage = subprocess.run([plot, "--help"], capture_output=True, text=True, check=True).stdout
-        self.assertEqual(set(self.offered("retrysim-plot --")), set(re.findall(r"--[a-z]+", usage)))
+        self.assertEqual(set(self.offered("retrysim-plot --")),
+                         set(re.findall(r"--[a-z-]+", usage)))
         formats = re.search(r"--format {([a-z,]+)}", usage)[1].split(",")
         self.assertEqual(self.offered("retrysim-plot results --format "), sorted(formats))
         self.assertEqual(self.offered("retrysim-plot results --format=p"), ["--format=pdf", "png"])
+        sizes = re.search(r"--size {([a-z,]+)}", usage)[1].split(",")
+        self.assertEqual(self.offered("retrysim-plot results --size "), sizes)
         self.assertEqual(self.offered("retrysim-plot "), ["results"])
         self.assertEqual(self.offered("retrysim-plot results --out r"), ["results"])
         self.assertEqual(self.offered("retrysim-plot results --out=r"), ["--out=results"])

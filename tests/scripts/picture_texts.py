@@ -7,9 +7,10 @@ import re
 
 from plot_call import ROOT  # noqa: F401  (finds the scripts)
 
+from matplotlib.axis import Axis
 from matplotlib.text import Text
 
-from plotting.draw import draw_picture
+from plotting.layout import draw_picture
 
 
 def plain(text):
@@ -49,7 +50,34 @@ def words_of(panel):
 
 def drawn(picture, results):
     """The texts that Matplotlib draws of a picture."""
-    figure = draw_picture(picture, results)
+    figure, = draw_picture(picture, results)
     figure.canvas.draw()
     texts = {plain(text.get_text()) for text in figure.findobj(Text) if text.get_visible()}
     return texts - {""}
+
+
+def written(figure):
+    """The texts that can be seen in a figure that has been drawn."""
+    ticks = {True: set(), False: set()}
+    for axis in figure.findobj(Axis):
+        seen = set(map(id, axis._update_ticks()))
+        for tick in axis.get_major_ticks():
+            ticks[id(tick) in seen] |= {id(tick.label1), id(tick.label2)}
+    return [text for text in figure.findobj(Text)
+            if text.get_visible() and text.get_text().strip() and id(text) not in ticks[False]]
+
+
+def crowded(figure):
+    """The texts of a figure that are cut off or lie on another one; slanted ones may do so as far
+    as their boxes are concerned."""
+    figure.canvas.draw()
+    room, found = figure.bbox.padded(1), []
+    boxes = [(text.get_text(), text.get_rotation() % 90 != 0, text.get_window_extent().padded(-1))
+             for text in written(figure)]
+    for i, (text, is_aslant, box) in enumerate(boxes):
+        if box.x0 < room.x0 or box.y0 < room.y0 or box.x1 > room.x1 or box.y1 > room.y1:
+            found.append(f"{text} is cut off")
+        found += [f"{text} meets {other}" for other, is_other_aslant, its in boxes[i + 1:]
+                  if not (is_aslant or is_other_aslant) and box.x0 < its.x1 and its.x0 < box.x1
+                  and box.y0 < its.y1 and its.y0 < box.y1]
+    return found

@@ -13,12 +13,15 @@ import unittest
 from pathlib import Path
 
 from plot_call import plot
-from picture_texts import along_axes, drawn, words_of
+from picture_texts import along_axes, crowded, drawn, words_of
 
 import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import to_rgb
 
-from plotting.draw import STYLE, draw_picture
+from plotting.layout import draw_picture
 from plotting.results import Results
+from plotting.sizes import AREAS, OKABE_ITO, SIZES, STYLE
 
 TIME = {"label": "time, s", "unit": "s", "scale": "linear", "low": 0, "high": 30,
         "ticks": [[0, "0"], [10, "10"], [20, "20"], [30, "30"]]}
@@ -59,6 +62,30 @@ FILES = {
 }
 
 
+# What is left of red, green and blue without one kind of cone (Machado, Oliveira and Fernandes
+# 2009, severity 1).
+KINDS_OF_BLINDNESS = {
+    "none": np.eye(3),
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+                   [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                     [-0.011820, 0.042940, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
+                   [0.004733, 0.691367, 0.303900]],
+}
+TO_XYZ = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+
+
+def lab(ink, kind="none"):
+    """A colour in CIELAB as it is seen."""
+    part = np.array(to_rgb(ink))
+    linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(np.array(KINDS_OF_BLINDNESS[kind]) @ linear, 0, 1)
+    xyz = np.array(TO_XYZ) @ seen / [0.9505, 1, 1.089]
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
 def result(folder, *panels, **changes):
     picture = {"name": "overview", "title": "deploy, costs $5 or $6", "text": ["Why?"],
                "panels": list(panels)}
@@ -77,7 +104,8 @@ class PlotTest(unittest.TestCase):
 
     def axes(self, *panels):
         results = Results(result(self.folder, *panels))
-        return draw_picture(results.pictures()[0], results).axes
+        figure, = draw_picture(results.pictures()[0], results)
+        return figure.axes
 
     def test_all_words_are_those_of_the_result(self):
         panels = (OVER_TIME, ROWS, CELLS, STACKS)
@@ -118,6 +146,93 @@ class PlotTest(unittest.TestCase):
             for above, below in zip(heights, heights[1:]):
                 self.assertGreaterEqual(above.y0, below.y1 - 1)
 
+    def in_print(self, size, *panels, has_title=True):
+        results = Results(result(self.folder, *panels))
+        with plt.rc_context(SIZES[size].style()):
+            return draw_picture(results.pictures()[0], results, SIZES[size], has_title)
+
+    def test_in_print_nothing_is_cut_off(self):
+        words = "refuse attempts that have waited for half of the timeout"
+        many = {"label": "remedy", "names": [[str(i), f"{words} {i}"] for i in range(17)]}
+        groups = {"label": "client group", "names": [["a", "gateway-first.backend"],
+                                                     *([f"{i}", f"group {i}"] for i in range(8))]}
+        long = {**SENT, "name": "sent", "said": words + ", and recovers 20 s after the fault"}
+        panels = [{**OVER_TIME, "series": [long, *OVER_TIME["series"][1:]]}, CELLS,
+                  {**STACKS, "x": groups, "tops": ["120 856"] * 9},
+                  {**ROWS, "y": many, "title": f"{words}, and {words}"}]
+        for size in SIZES:
+            for has_title in (True, False):
+                for shown in (panels, panels[:1], panels[3:]):
+                    for figure in self.in_print(size, *shown, has_title=has_title):
+                        self.assertEqual(crowded(figure), [], size)
+                        plt.close(figure)
+
+    def test_a_slide_has_its_size_and_a_column_its_width(self):
+        figures = self.in_print("slide", *[{**OVER_TIME, "id": str(i)} for i in range(5)])
+        self.assertEqual([len(figure.axes) for figure in figures], [2, 2, 1])
+        for figure in figures:
+            self.assertEqual([round(inches, 2) for inches in figure.get_size_inches()],
+                             [13.33, 7.5])
+        for figure in self.in_print("column", *[OVER_TIME] * 9):
+            width, height = figure.get_size_inches()
+            self.assertEqual(width, 3.5)
+            self.assertLessEqual(height, 9)
+
+    def test_letters_of_a_column_are_of_7_or_8_points(self):
+        many = {"label": "", "names": [[str(i), str(i)] for i in range(9)]}
+        crowd = {**STACKS, "x": many, "tops": ["120 856"] * 9}
+        for figure in self.in_print("column", OVER_TIME, CELLS, STACKS, crowd, ROWS):
+            for text in figure.findobj(plt.Text):
+                self.assertTrue(7 <= text.get_fontsize() <= 8, text.get_text())
+
+    def test_in_print_lines_differ_by_more_than_colour(self):
+        other = {**SENT, "name": "failed", "colour": "blue"}
+        panel = {**OVER_TIME, "series": [SENT, other, {**other, "dash": [2, 3]}]}
+        figure, = self.in_print("column", panel)
+        self.assertEqual([line.get_marker() for line in figure.axes[0].lines], ["s", "o", "None"])
+        legend = figure.axes[0].get_legend()
+        self.assertEqual([line.get_marker() for line in legend.get_lines()][:2], ["s", "o"])
+        self.assertEqual([line.get_marker() for line in self.axes(panel)[0].lines], ["None"] * 3)
+
+    def test_colours_differ_for_the_colour_blind_and_areas_in_grey(self):
+        for kind in KINDS_OF_BLINDNESS:
+            for palette in (OKABE_ITO, AREAS):
+                seen = [lab(ink, kind) for ink in palette.values()]
+                for i, one in enumerate(seen):
+                    for other in seen[i + 1:]:
+                        self.assertGreater(np.linalg.norm(one - other), 16, kind)
+        greys = [lab(ink)[0] for ink in AREAS.values()]
+        self.assertGreater(min(-np.diff(greys)), 8)
+
+    def test_a_picture_alone(self):
+        pictures = [{"name": name, "title": name, "text": [], "panels": [OVER_TIME]}
+                    for name in ("glance", "overview")]
+        result(self.folder, pictures=pictures)
+        done = plot(self.folder, "--picture", "overview")
+        self.assertEqual((done.stdout, done.stderr), (f"{self.folder / 'overview.png'}\n", ""))
+        self.assertFalse((self.folder / "glance.png").exists())
+        done = plot(self.folder, "--picture", "overveiw")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("no picture overveiw; there are glance, overview", done.stderr)
+        self.assertEqual(plot(self.folder, "--size", "poster").returncode, 2)
+
+    def test_further_figures_have_numbers(self):
+        result(self.folder, *[{**OVER_TIME, "id": str(i)} for i in range(4)])
+        done = plot(self.folder, "--size", "slide", "--format", "pdf")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout.split(), [str(self.folder / "overview.pdf"),
+                                               str(self.folder / "overview-2.pdf")])
+
+    def test_text_stays_text(self):
+        result(self.folder, OVER_TIME)
+        plot(self.folder, "--size", "column", "--format", "svg", "--no-title")
+        text = (self.folder / "overview.svg").read_text(encoding="utf-8")
+        self.assertIn(">dip, 10 to 20 s</text>", text)
+        self.assertNotIn("deploy, costs", text)
+        self.assertNotIn(">Load</text>", text)  # the axis of the only panel says it
+        plot(self.folder, "--size", "column", "--format", "pdf")
+        self.assertIn(b"/CIDFontType2", (self.folder / "overview.pdf").read_bytes())
+
     def test_stacks_add_up(self):
         axis, = self.axes(STACKS)
         tops = {}
@@ -127,10 +242,11 @@ class PlotTest(unittest.TestCase):
 
     def test_the_same_result_gives_the_same_bytes_in_every_format(self):
         result(self.folder, OVER_TIME)
-        for kind in ("png", "svg", "pdf"):
+        for kind, *size in (("png",), ("svg",), ("pdf",), ("svg", "--size", "column"),
+                            ("pdf", "--size", "slide")):
             digests = set()
             for _ in range(2):
-                done = plot(self.folder, "--format", kind, "--out", self.folder / "out")
+                done = plot(self.folder, "--format", kind, *size, "--out", self.folder / "out")
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 path = self.folder / "out" / f"overview.{kind}"
                 self.assertEqual(done.stdout, f"{path}\n")
@@ -190,6 +306,9 @@ class PlotTest(unittest.TestCase):
             "k=2,web,queue_mean,5,4,6\n", encoding="utf-8")
         done = plot(self.folder, "--metrics", "queue_mean")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = plot(self.folder, "--metrics", "queue_mean", "--picture", "sweep")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--metrics draws sweep_clients, not sweep", done.stderr)
         self.assertIn("has no metric queue_maen; did you mean queue_mean?",
                       plot(self.folder, "--metrics", "queue_maen").stderr)
 

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Pictures of shipped scenarios and of each search are drawn without any warning, and their words
-are those of result.json.
+are those of result.json. In print nothing is cut off, and no text meets another.
 
 Usage: shipped_pictures_test.py --program RETRYSIM [--brief]. With --brief only those of a few
-scenarios: the largest graph, many groups, a herd.
+scenarios: the largest graph, many groups, a herd; and not in print.
 
 SPDX-License-Identifier: MIT
 """
@@ -17,12 +17,13 @@ import warnings
 from pathlib import Path
 
 from plot_call import ROOT, plot
-from picture_texts import along_axes, drawn, plain, words_of
+from picture_texts import along_axes, crowded, drawn, plain, words_of
 
 import matplotlib.pyplot as plt
 
-from plotting.draw import STYLE
+from plotting.layout import draw_picture
 from plotting.results import Results
+from plotting.sizes import SIZES, STYLE
 from shipped_results import searches
 
 BRIEF = ["layers-that-retry", "sick-instance", "thundering-herd"]
@@ -52,7 +53,18 @@ class ShippedPictures(unittest.TestCase):
                     with self.subTest(picture["name"]):
                         self.assertTrue((folder / f"{picture['name']}.png").is_file())
                         self.check_words(picture, drawn(picture, results))
+            for size in [] if OPTIONS.brief else SIZES.values():
+                self.check_room(results, size)
         plt.close("all")
+
+    def check_room(self, results, size):
+        with plt.rc_context(size.style()):
+            for picture in results.pictures():
+                for has_title in (True, False):
+                    for figure in draw_picture(picture, results, size, has_title):
+                        with self.subTest(picture["name"], size=size):
+                            self.assertEqual(crowded(figure), [])
+                        plt.close(figure)
 
     def check_words(self, picture, texts):
         """All words but those along the axes, of which some may lack room."""
