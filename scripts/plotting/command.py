@@ -11,7 +11,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from .file import save
+from .file import save_all
 from .layout import draw_picture
 from .results import ResultError, Results
 from .sizes import DEFAULT, SIZES
@@ -95,17 +95,6 @@ def drawn(options):
     return results, results.chosen(options.picture, options.variant)
 
 
-def write(figures, out, name, kind, dots_per_inch):
-    """Writes NAME.KIND, and NAME-2.KIND and so on for further figures, into a folder, which is
-    made. Returns their paths."""
-    out.mkdir(parents=True, exist_ok=True)
-    paths = [out / f"{name}{f'-{i}' if i > 1 else ''}.{kind}"
-             for i, _ in enumerate(figures, start=1)]
-    for figure, path in zip(figures, paths):
-        save(figure, path, dots_per_inch)
-    return paths
-
-
 def main(arguments=None):
     options = parse(arguments)
     out = Path(options.out or options.results)
@@ -119,8 +108,8 @@ def main(arguments=None):
                 except (KeyError, TypeError, IndexError) as error:
                     raise ResultError(f"{results.folder / 'result.json'}: cannot be used: "
                                       f"{error!r}") from None
-                for path in write(figures, out, picture["name"], options.format,
-                                  options.size.dots_per_inch):
+                for path in save_all(figures, out, picture["name"], options.format,
+                                     options.size.dots_per_inch):
                     print(path)
     except ResultError as error:
         print(f"{PROGRAM}: error: {error}", file=sys.stderr)

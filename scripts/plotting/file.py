@@ -24,3 +24,13 @@ def save(figure, path, dots_per_inch=150):
     finally:
         beside.unlink(missing_ok=True)
         plt.close(figure)
+
+
+def save_all(figures, folder, name, kind, dots_per_inch):
+    """Writes NAME.KIND, and NAME-2.KIND and so on for further figures, into a folder, which is
+    made. Yields each path once its file is there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for i, figure in enumerate(figures, start=1):
+        path = folder / f"{name}{f'-{i}' if i > 1 else ''}.{kind}"
+        save(figure, path, dots_per_inch)
+        yield path

@@ -352,6 +352,26 @@ class Answers(WithFolder):
             run.plot("overveiw")
         plt.close("all")
 
+    def test_pictures_for_papers_and_slides(self):
+        import matplotlib.pyplot as plt
+        run = retrysim.run(self.small)
+        axes = run.plot("glance", size="column", title=False)
+        self.assertEqual(axes[0].figure.get_size_inches()[0], 3.5)
+        figures = {id(axis.figure): axis.figure for axis in run.plot(size="slide")}
+        for figure in figures.values():
+            self.assertAlmostEqual(figure.get_size_inches()[1], 7.5)
+        plt.close("all")
+        paths = run.save_pictures(self.folder / "paper", "glance", size="column", format="svg")
+        self.assertEqual(paths, [self.folder / "paper" / "glance.svg"])
+        self.assertIn("</text>", paths[0].read_text(encoding="utf-8"))
+        every = run.save_pictures(self.folder / "talk", size="slide")
+        self.assertEqual({path.stem.partition("-")[0] for path in every}, set(run.pictures()))
+        self.assertEqual(plt.get_fignums(), [])
+        for wrong in ({"picture": "overveiw"}, {"size": "poster"}, {"format": "gif"}):
+            with self.assertRaisesRegex(ValueError, "there are"):
+                run.save_pictures(self.folder / "none", **wrong)
+        self.assertFalse((self.folder / "none").exists())
+
     def test_nothing_is_written_unasked(self):
         os.chdir(self.folder)
         self.addCleanup(os.chdir, "/")

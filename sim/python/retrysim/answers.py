@@ -33,7 +33,8 @@ class Verdict:
 class Answer(Mapping):
     """What a question found: a mapping of its tables by name, as the command calls its CSV files.
 
-    `print(answer)` shows what the command prints. Nothing is written unless `save` is called.
+    `print(answer)` shows what the command prints. Nothing is written unless `save` or
+    `save_pictures` is called.
     """
 
     def __init__(self, engine):
@@ -95,25 +96,59 @@ class Answer(Mapping):
         return results, results.pictures()
 
     def pictures(self):
-        """The names of the pictures that `plot` draws."""
+        """The names of the pictures that `plot` draws and `save_pictures` writes."""
         return [picture["name"] for picture in self._drawn()[1]]
 
-    def plot(self, picture=None):
-        """Draws a picture of the result, by default the first one, by Matplotlib. Returns its
-        axes; `axes[0].figure` is the figure."""
+    def _figures(self, pictures, size, title):
+        """Picture and figures of each, while Matplotlib has the style of their size."""
         import matplotlib.pyplot as plt
 
-        from .plotting.draw import STYLE, draw_picture
+        from .plotting.layout import draw_picture
 
-        results, pictures = self._drawn()
-        if not pictures:
+        results, _ = self._drawn()
+        with plt.rc_context(size.style()):
+            for picture in pictures:
+                yield picture, draw_picture(picture, results, size, title)
+
+    def _wanted(self, picture, size):
+        """The pictures of a name, and the size of one."""
+        from .plotting.sizes import DEFAULT, SIZES
+
+        found = self._drawn()[1]
+        if not found:
             raise ValueError("this answer has nothing to draw")
-        wanted = [one for one in pictures if picture in (None, one["name"])]
+        wanted = [one for one in found if picture in (None, one["name"])]
         if not wanted:
-            names = ", ".join(one["name"] for one in pictures)
+            names = ", ".join(one["name"] for one in found)
             raise ValueError(f"there is no picture {picture!r}; there are {names}")
-        with plt.rc_context(STYLE):
-            return draw_picture(wanted[0], results).get_axes()
+        if size is not None and size not in SIZES:
+            raise ValueError(f"there is no size {size!r}; there are {', '.join(SIZES)}")
+        return wanted, SIZES.get(size, DEFAULT)
+
+    def plot(self, picture=None, *, size=None, title=True):
+        """Draws a picture of the result, by default the first one, by Matplotlib. Returns its
+        axes; `axes[0].figure` is the figure.
+
+        `size` may be "column", for a column of a paper, or "slide". In these a picture with many
+        panels has several figures; the axes are those of all, in their order. With `title=False`
+        titles are left to a caption.
+        """
+        wanted, size = self._wanted(picture, size)
+        return [axis for _, figures in self._figures(wanted[:1], size, title)
+                for figure in figures for axis in figure.get_axes()]
+
+    def save_pictures(self, folder, picture=None, *, size=None, title=True, format="png"):
+        """Writes what `retrysim-plot` draws, all pictures or one, and returns the paths: NAME.png,
+        and with a size perhaps NAME-2.png and so on. `format` is "png", "svg" or "pdf"; in the
+        last two text stays text. Earlier pictures are replaced."""
+        from .plotting.file import save_all
+
+        wanted, size = self._wanted(picture, size)
+        if format not in ("png", "svg", "pdf"):
+            raise ValueError(f"there is no format {format!r}; there are png, svg, pdf")
+        return [path for one, figures in self._figures(wanted, size, title)
+                for path in save_all(figures, Path(folder), one["name"], format,
+                                     size.dots_per_inch)]
 
     def __str__(self):
         return self._engine.text(80)
