@@ -135,15 +135,15 @@ class Room:
         """Names along the side in one line or two, and the height of the drawing."""
         names = [text for _, text in self.panel["y"].get("names", [])]
         self.longest = max(8, int(width / 2 * 72 / 7))  # letters of a name beside a panel
-        is_close = self.size.is_page and len(names) > 6  # there is no room for two lines
-        self.points_of_names = min(9, 126 / len(names)) if is_close else 9
-        if is_close:
+        self.is_close = self.size.is_page and len(names) > 6  # there is no room for two lines
+        self.points_of_names = min(9, 126 / len(names)) if self.is_close else 9
+        if self.is_close:
             self.longest = int(0.6 * width / self.letter_of_names())
         lines = [line for name in names for line in self.written(name).split("\n")]
-        self.has_small_names = len(lines) > len(names) or is_close
+        self.has_small_names = len(lines) > len(names) or self.is_close
         most = max((self.written(name).count("\n") + 1 for name in names), default=1)
         self.high = inches_of(self.panel, {1: 0.28, 2: 0.32, 3: 0.46}[most], self.size)
-        self.least = len(names) * self.points_of_names * 1.3 / 72 if is_close else LOWEST
+        self.least = len(names) * self.points_of_names * 1.3 / 72 if self.is_close else LOWEST
         letters = max(map(len, lines), default=0)
         letter = self.letter_of_names() if self.has_small_names else LETTER
         self.label_beside = self.panel["y"].get("label", "")
@@ -162,13 +162,13 @@ class Room:
         if names and not self.size.is_plain:
             names = names[::step_of_names(self.panel)]
             apart = self.wide / (len(names) + 0.2)
-            self.longest_below = int(apart / 0.095 - 0.5)
-            lines = [textwrap.wrap(name, max(1, self.longest_below)) for name in names]
+            between = max(1, int(apart / 0.095 - 0.5))
+            lines = [textwrap.wrap(name, between) for name in names]
             self.is_turned = any(len(part) > 3 or len(" ".join(part)) != len(name)
                                  for part, name in zip(lines, names))
-            most, self.longest_below = max(map(len, names)), LONGEST
+            most = max(map(len, names))
             if not self.is_turned:
-                self.longest_below = int(apart / 0.095 - 0.5)
+                self.longest_below = between
                 self.ticks += 0.19 * (max(map(len, lines)) - 1)
             elif most * ASLANT <= self.left + apart / 2:
                 self.ticks += HEIGHT_ASLANT * most
@@ -181,7 +181,8 @@ class Room:
         return 0.07 * self.points_of_names / 9
 
     def written(self, name):
-        if self.points_of_names < 9 or self.size.is_page and len(self.panel["y"]["names"]) > 6:
+        """A name along the side, in as many lines as it may have."""
+        if self.is_close:
             return clip(name, self.longest)
         return in_lines(name, self.longest, 3 if self.size.abreast == 1 else 2)
 
@@ -205,10 +206,8 @@ class Room:
             axis.set_xticks(axis.get_xticks(), labels)
         if self.has_small_names:
             names = [label.get_text() for label in axis.get_yticklabels()]
-            points = self.points_of_names * self.size.scale
             axis.set_yticks(axis.get_yticks(), list(map(self.written, names)),
-                            fontsize=points if points < self.size.letters(9)
-                            else self.size.letters(9))
+                            fontsize=self.points_of_names * self.size.scale)
         if self.legend:
             axis.legend(*zip(*self.legend.entries), loc="upper center", ncol=self.legend.columns,
                         borderaxespad=0, title=self.panel.get("legend"), columnspacing=1.2,
