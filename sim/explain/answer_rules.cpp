@@ -1029,6 +1029,16 @@ Words those_told(const GroupCase& c) {
                                                                  : Words("requests");
 }
 
+/// "fail", unless some only have no answer yet when the run ends.
+Words how_they_fail(const GroupCase& c) {
+  constexpr double kNoticeable = 0.01;
+  const double open = c.share_of_requests(Outcome::kUnfinished);
+  if (cut_off_at_end(c) > 0 || open < kNoticeable) return Words("fail");
+  const double failed = 1 - c.success_share() - open;
+  return failed < kNoticeable ? Words("are unanswered when the run ends")
+                              : Words("fail or are unanswered when the run ends");
+}
+
 Found failing(const GroupCase& c) {
   // When a closed loop stands still, the few requests that it makes say little.
   if (2 * c.backlog.stalled > c.runs) return std::nullopt;
@@ -1042,9 +1052,9 @@ Found failing(const GroupCase& c) {
                roughly(c.cluster.from_s / n, not_in_files(kGoodputOverTime)),
                roughly(c.cluster.to_s / n, not_in_files(kGoodputOverTime)));
   }
-  return Finding{say("{} of the {} fail, with {} per request{}",
+  return Finding{say("{} of the {} {}, with {} per request{}",
                      share(1 - steady_share(c), number(1) - steady_source(c)), those_told(c),
-                     attempts(c.amplification(), attempts_per_request(c)), when),
+                     how_they_fail(c), attempts(c.amplification(), attempts_per_request(c)), when),
                  steady_figures(c)};
 }
 

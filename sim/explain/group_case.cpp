@@ -217,14 +217,27 @@ class CaseBuilder {
     if (c_.shed.empty()) return;
     std::ranges::stable_sort(c_.shed, std::greater<>(), priority);
     if (priority(c_.shed.front()) == priority(c_.shed.back())) c_.shed.clear();
+    // At other times than others, a group may be refused more for its time alone.
+    const auto changes = [&](const ShedGroup& g) {
+      return c_.scenario.clients[g.group].arrivals.profile.has_value();
+    };
+    if (std::ranges::any_of(c_.shed, changes)) c_.shed.clear();
   }
 
   void add_counts(const RunResult& run) {
     for (ShedGroup& g : c_.shed) {
       const ClientResult& its = run.clients[g.group];
-      g.attempts += static_cast<double>(its.attempts);
-      g.rejected += static_cast<double>(its.rejected);
       g.evicted += static_cast<double>(its.evicted);
+      if (!c_.disturbed()) {
+        g.attempts += static_cast<double>(its.attempts);
+        g.rejected += static_cast<double>(its.rejected);
+        continue;
+      }
+      for (std::size_t p = 0; p < std::min(part_.phases.size(), its.phases.size()); ++p) {
+        if (part_.phases[p].kind != PhaseKind::kDuring) continue;
+        g.attempts += static_cast<double>(its.phases[p].flow.attempts);
+        g.rejected += static_cast<double>(its.phases[p].rejected);
+      }
     }
     ++c_.runs;
     c_.bin_s = run.interval.in_seconds();

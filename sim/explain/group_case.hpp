@@ -233,7 +233,10 @@ bool sheds_by_priority(const ServiceSpec& service);
 /// A group at a service that sheds by priority: attempts of all replications together.
 struct ShedGroup {
   std::size_t group;
-  double attempts = 0, rejected = 0, evicted = 0;  ///< as in ClientResult
+  /// As in ClientResult; during the faults and surges, if there are any: before and after them
+  /// another group may have made most of its attempts.
+  double attempts = 0, rejected = 0;
+  double evicted = 0;  ///< in the whole run
 
   double lost_share() const { return attempts > 0 ? rejected / attempts : 0; }
 };

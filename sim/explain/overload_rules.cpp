@@ -868,15 +868,20 @@ Found shed_first(const GroupCase& c) {
       own->lost_share() < kNoticeable || own->lost_share() <= spared.lost_share()) {
     return std::nullopt;
   }
-  const auto lost = [](const std::string& client) {
-    FigureSource rejected = metric_of(client, "rejected_share");
+  const auto lost = [&](const ClientSpec& client) {
+    if (c.disturbed()) {
+      return made_by(c, client, c.made.during, "rejected") /
+             made_by(c, client, c.made.during, "attempts");
+    }
+    FigureSource rejected = metric_of(client.name, "rejected_share");
     rejected.weight = "attempts";
-    return std::move(rejected) / metric_of(client, "attempts");
+    return std::move(rejected) / metric_of(client.name, "attempts");
   };
-  return Finding{say("it was shed first: {} of its attempts were {}; {} lost {}",
-                     share(own->lost_share(), lost(c.client.name)),
+  return Finding{say("it was shed first: {} of its attempts were {}{}; {} lost {}",
+                     share(own->lost_share(), lost(c.client)),
                      own->evicted > 0 ? Words("refused or evicted") : Words("refused"),
-                     Name{first.name}, share(spared.lost_share(), lost(first.name))),
+                     c.disturbed() ? say(" during {}", its_name(c)) : Sentence(), Name{first.name},
+                     share(spared.lost_share(), lost(first))),
                  {{"lost_share", own->lost_share()}, {"spared_lost_share", spared.lost_share()}}};
 }
 
@@ -1024,6 +1029,17 @@ Found slow_or_far(const GroupCase& c) {
       return f->speed == worst->speed && f->latency == worst->latency;
     });
   });
+  const bool less_elsewhere =
+      std::ranges::any_of(c.disturbed_stretches, [&](const DisturbedStretch& d) {
+        if (std::ranges::find(d.faults, worst) == d.faults.end()) return false;
+        return std::ranges::any_of(d.faults, [&](const FaultSpec* f) {
+          if (longer(*f) < kNoticeably * c.capacity.least_attempt_s) return false;
+          for (std::uint32_t i = 0; i < c.service().instances.count; ++i) {
+            if (f->concerns(i) && !worst->concerns(i)) return true;
+          }
+          return false;
+        });
+      });
   const std::string path = "fault." + worst->name;
   const bool several = concerned > 1 && concerned < c.service().instances.count;
   std::vector<Sentence> what;
@@ -1038,7 +1054,8 @@ Found slow_or_far(const GroupCase& c) {
                        time(there_and_back_s, number(2) * key(path + ".latency"))));
   }
   return Finding{
-      say("during {} {} {}", names_of(c, such), who_of(c, *worst, concerned), joined(what)),
+      say("during {} {} {}{}", names_of(c, such), who_of(c, *worst, concerned), joined(what),
+          less_elsewhere ? Words("; others are slowed down or delayed less") : Words("")),
       {{"speed_ratio", worst->speed}, {"farther_s", 2 * worst->latency.in_seconds()}}};
 }
 

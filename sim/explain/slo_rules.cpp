@@ -120,7 +120,7 @@ class Budget {
                    count(*row_.per_year, cell("events_per_year")),
                    part_of(*row_.year_used(), cell("year_budget_used")));
     }
-    if (!ends) words += say("; it goes on when the run ends");
+    if (!ends) words += say("; the run ends before it is known to be over");
     return words;
   }
 

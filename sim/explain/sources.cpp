@@ -366,7 +366,12 @@ FigureSource metric_of(const std::string& client, std::string_view name) {
 FigureSource made(const GroupCase& c, const Requests& r, std::string_view name) {
   if (!r.as_counted)
     return not_in_files("requests under way, in the bins in which they are counted");
-  FigureSource source = cells("phases.csv", name, c.client.name);
+  return made_by(c, c.client, r, name);
+}
+
+FigureSource made_by(const GroupCase& c, const ClientSpec& group, const Requests& r,
+                     std::string_view name) {
+  FigureSource source = cells("phases.csv", name, group.name);
   source.window = r.phases;
   if (c.phases.empty()) return source;
   // Disturbances elsewhere make phases of their own.

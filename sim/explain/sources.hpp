@@ -35,6 +35,9 @@ FigureSource served(const GroupCase& c, std::string_view column, std::string_vie
 
 /// A metric of the requests `r`, from the phases of phases.csv in which they are made.
 FigureSource made(const GroupCase& c, const Requests& r, std::string_view name);
+/// The same of another group, in the phases of this one.
+FigureSource made_by(const GroupCase& c, const ClientSpec& group, const Requests& r,
+                     std::string_view name);
 FigureSource successes_of(const GroupCase& c, const Requests& r);
 FigureSource latency_of(const GroupCase& c, const Requests& r);
 

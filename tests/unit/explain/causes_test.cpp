@@ -727,6 +727,24 @@ retry = { mode = "none" }
              says("no retry policy helps") && !says("turned away after"));
 }
 
+TEST_CASE("who is shed first is told by what each loses at the same time") {
+  // In the surge both ask for 14 times... of the slots: nearly all of both is refused alike, but
+  // only one has most of its attempts in the surge.
+  const std::string surge =
+      ten_servers("concurrency = { limit = 10, partitions.user = { priority = 1, share = 0 } }\n",
+                  R"([client.user]
+arrivals = { process = "poisson", total_rate = 200 }
+priority = 1
+retry = { mode = "none" }
+[client.batch]
+arrivals = { process = "poisson", total_rate = 100 }
+retry = { mode = "none" }
+surge.peak = { start = "10s", duration = "10s", factor = 12 }
+)");
+  const std::string said = said_of("batch", surge);
+  CHECK_THAT(said, says("during the surge; user lost 6") || !says("shed first"));
+}
+
 TEST_CASE("what grows is not said as an average") {
   CHECK_THAT(said_of("app", R"(
 name = "grows"
