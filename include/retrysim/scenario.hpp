@@ -588,6 +588,14 @@ struct ScenarioChange {
   friend bool operator==(const ScenarioChange&, const ScenarioChange&) = default;
 };
 
+/// A table or key that the scenario calls by a name of an earlier release.
+struct OldKeyName {
+  std::string before;  ///< as written: "client.web.retry.breaker"
+  std::string now;     ///< "client.web.retry.retry_breaker"
+
+  friend bool operator==(const OldKeyName&, const OldKeyName&) = default;
+};
+
 struct LoadedScenario {
   Scenario scenario;
   std::vector<ResolvedKey> keys;                   ///< every key that applies, in table order
@@ -602,6 +610,7 @@ struct LoadedScenario {
   std::vector<ScenarioChange> changes = {};
   /// In the order of the file. They change no run of the scenario itself.
   std::vector<UncertainKey> uncertain = {};
+  std::vector<OldKeyName> old_names = {};  ///< each has a note, too
 };
 
 /// The notes, each once, in alphabetical order; if there are many, the first ten and the number of

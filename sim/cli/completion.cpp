@@ -12,6 +12,7 @@
 #include "fit/formats.hpp"
 #include "report/document/text.hpp"
 #include "scenario/keys/keys.hpp"
+#include "scenario/since.hpp"
 #include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
@@ -247,6 +248,8 @@ void add_values(const OptionText& option, const Arguments& words, Candidates& ca
     for (const std::string_view word : scenario::split_words(fit::format_words())) {
       candidates.add(word);
     }
+  } else if (kind == "RELEASE") {
+    for (const std::string_view release : scenario::known_releases()) candidates.add(release);
   } else if (kind == "NAME") {
     candidates.add_all(names_in_scenario(scenario_among(words), option.name));
   } else if (kind.find('|') != kind.npos || (kind[0] >= 'a' && kind[0] <= 'z')) {

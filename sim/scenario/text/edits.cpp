@@ -73,18 +73,17 @@ const OldName* old_name(std::string_view name) {
   return at == std::end(kOldNames) ? nullptr : at;
 }
 
-void note_old_name(const std::string& retry, const OldName& name, std::vector<std::string>& notes) {
-  notes.push_back(join(retry, name.before) + " is called " + join(retry, name.now) + " now; " +
-                  std::string(name.note));
+void add_old_name(const std::string& retry, const OldName& name, std::vector<OldKeyName>& renamed) {
+  renamed.push_back({join(retry, name.before), join(retry, name.now)});
 }
 
-void rename_in_retry(Node& owner, const std::string& path, std::vector<std::string>& notes) {
+void rename_in_retry(Node& owner, const std::string& path, std::vector<OldKeyName>& renamed) {
   Member* retry = owner.find("retry");
   if (retry == nullptr || !retry->value.is_table()) return;
   for (Member& member : retry->value.members) {
     const OldName* name = old_name(member.name);
     if (name == nullptr || retry->value.find(name->now) != nullptr) continue;
-    note_old_name(join(path, "retry"), *name, notes);
+    add_old_name(join(path, "retry"), *name, renamed);
     member.name = name->now;
   }
 }
@@ -100,7 +99,7 @@ void for_each_table(Node& owner, std::string_view name, F&& f) {
 }
 
 /// Replaces names of earlier versions in the path of an edit, whose parts are `names`.
-void rename_in_path(std::vector<std::string>& names, std::vector<std::string>& notes) {
+void rename_in_path(std::vector<std::string>& names, std::vector<OldKeyName>& renamed) {
   const bool of_client = names.size() > 3 && names[0] == "client" && names[2] == "retry";
   const bool of_call =
       names.size() > 5 && names[0] == "service" && names[2] == "calls" && names[4] == "retry";
@@ -110,7 +109,7 @@ void rename_in_path(std::vector<std::string>& names, std::vector<std::string>& n
   if (name == nullptr) return;
   std::string retry;
   for (std::size_t i = 0; i < at; ++i) retry = join(retry, names[i]);
-  note_old_name(retry, *name, notes);
+  add_old_name(retry, *name, renamed);
   names[at] = name->now;
 }
 
@@ -158,12 +157,12 @@ class NameChecker {
 class Edit {
  public:
   Edit(Node& root, const Sources& sources, int source, Problems& problems,
-       std::vector<std::string>& notes)
+       std::vector<OldKeyName>& renamed)
       : root_(root),
         text_(sources.text(source)),
         source_(source),
         problems_(problems),
-        notes_(notes) {}
+        renamed_(renamed) {}
 
   void apply() {
     const std::size_t equals = find_equals(text_);
@@ -180,7 +179,7 @@ class Edit {
       return;
     }
     names_ = *names;
-    rename_in_path(names_, notes_);
+    rename_in_path(names_, renamed_);
     if (!check_path() || !read_value(text_.substr(equals + 1), equals + 2)) return;
     if (set(root_, 0)) return;
     if (!failed_) fail(1, in_quotes(path_) + " matches nothing; there is no such name yet");
@@ -303,7 +302,7 @@ class Edit {
   std::string_view path_;
   int source_;
   Problems& problems_;
-  std::vector<std::string>& notes_;
+  std::vector<OldKeyName>& renamed_;
   std::vector<std::string> names_;
   Node value_;
   Place value_place_;
@@ -312,21 +311,26 @@ class Edit {
 
 }  // namespace
 
-void rename_old_keys(Node& root, std::vector<std::string>& notes) {
+void rename_old_keys(Node& root, std::vector<OldKeyName>& renamed) {
   for_each_table(root, "client", [&](Member& client) {
-    rename_in_retry(client.value, join("client", client.name), notes);
+    rename_in_retry(client.value, join("client", client.name), renamed);
   });
   for_each_table(root, "service", [&](Member& service) {
     for_each_table(service.value, "calls", [&](Member& call) {
       rename_in_retry(call.value, join(join(join("service", service.name), "calls"), call.name),
-                      notes);
+                      renamed);
     });
   });
 }
 
+std::string note_of(const OldKeyName& name) {
+  const OldName* row = old_name(std::string_view(name.before).substr(name.before.rfind('.') + 1));
+  return name.before + " is called " + name.now + " now; " + std::string(row->note);
+}
+
 void apply_edit(Node& root, const Sources& sources, int source, Problems& problems,
-                std::vector<std::string>& notes) {
-  Edit(root, sources, source, problems, notes).apply();
+                std::vector<OldKeyName>& renamed) {
+  Edit(root, sources, source, problems, renamed).apply();
 }
 
 void check_names(const Node& root, Problems& problems) {

@@ -26,13 +26,16 @@ std::set<std::string> apply_like(Node& root, Problems& problems);
 /// `scenario`) does not have, and that is not whole.
 void merge_file(Node& root, const Node& file, const std::string& scenario, Problems& problems);
 
-/// Renames keys that are written with a name of an earlier version, and notes it.
-void rename_old_keys(Node& root, std::vector<std::string>& notes);
+/// Renames keys that are written with a name of an earlier version, and adds them to `renamed`.
+void rename_old_keys(Node& root, std::vector<OldKeyName>& renamed);
+
+/// What the user is told about a key of an earlier name.
+std::string note_of(const OldKeyName& name);
 
 /// Applies one edit to the tree. `source` is the edit's text in `sources`. Paths may contain names
-/// of earlier versions, which are noted.
+/// of earlier versions, which are added to `renamed`.
 void apply_edit(Node& root, const Sources& sources, int source, Problems& problems,
-                std::vector<std::string>& notes);
+                std::vector<OldKeyName>& renamed);
 
 /// Reports every name in the tree that the table of keys does not know, with the nearest known one,
 /// and every value that stands where a table belongs.

@@ -26,11 +26,11 @@ namespace retrysim::scenario {
 namespace {
 
 void apply(std::string_view option, const std::vector<std::string>& edits, Node& root,
-           Sources& sources, Problems& problems, std::vector<std::string>& notes) {
+           Sources& sources, Problems& problems, std::vector<OldKeyName>& renamed) {
   for (const std::string& edit : edits) {
-    apply_edit(root, sources, sources.add(std::string(option), edit), problems, notes);
+    apply_edit(root, sources, sources.add(std::string(option), edit), problems, renamed);
   }
-  rename_old_keys(root, notes);
+  rename_old_keys(root, renamed);
 }
 
 }  // namespace
@@ -53,13 +53,13 @@ ScenarioReader::ScenarioReader(std::string_view text, const std::string& file,
     : problems_(sources_), edits_(edits), directory_(std::move(directory)) {
   root_ = parse_document(sources_, sources_.add(file, std::string(text)), problems_);
   if (!root_) return;
-  rename_old_keys(*root_, notes_);
+  rename_old_keys(*root_, renamed_);
   if (overlay != nullptr && !put_over(*overlay, file)) {
     root_.reset();
     return;
   }
   if (!edits.empty()) file_ = root_;
-  apply(kEditFile, edits, *root_, sources_, problems_, notes_);
+  apply(kEditFile, edits, *root_, sources_, problems_, renamed_);
 }
 
 bool ScenarioReader::put_over(const Overlay& overlay, const std::string& scenario) {
@@ -67,7 +67,7 @@ bool ScenarioReader::put_over(const Overlay& overlay, const std::string& scenari
   overlay_directory_ = overlay.directory;
   std::optional<Node> keys = parse_document(sources_, overlay_, problems_);
   if (!keys) return false;
-  rename_old_keys(*keys, notes_);
+  rename_old_keys(*keys, renamed_);
   const std::string before = render(*root_);
   merge_file(*root_, *keys, scenario, problems_);
   if (render(*root_) == before) {
@@ -89,8 +89,8 @@ LoadResult ScenarioReader::load(const std::vector<std::string>& variant_edits,
   LoadResult result;
   if (root_) {
     Node root = *root_;
-    std::vector<std::string> notes = notes_;
-    apply(kVaryFile, variant_edits, root, sources, problems, notes);
+    std::vector<OldKeyName> renamed = renamed_;
+    apply(kVaryFile, variant_edits, root, sources, problems, renamed);
     std::vector<std::string> edits = edits_;
     edits.insert(edits.end(), variant_edits.begin(), variant_edits.end());
     std::vector<ScenarioChange> changes = changes_between(file_ ? *file_ : *root_, root, edits);
@@ -100,7 +100,11 @@ LoadResult ScenarioReader::load(const std::vector<std::string>& variant_edits,
     if (overlay_ >= 0) files.look_in(overlay_, overlay_directory_);
     LoadedScenario loaded = resolve(root, incomplete, files);
     loaded.changes = std::move(changes);
+    std::vector<std::string> notes;
+    for (const OldKeyName& name : renamed) notes.push_back(note_of(name));
+    notes.insert(notes.end(), notes_.begin(), notes_.end());
     loaded.notes.insert(loaded.notes.begin(), notes.begin(), notes.end());
+    loaded.old_names = std::move(renamed);
     if (problems.empty()) result.loaded = std::move(loaded);
   }
   result.errors = problems.diagnostics();

@@ -62,7 +62,8 @@ class ScenarioReader {
   Problems problems_;
   std::optional<Node> file_;  // the file as it was before edits; empty without edits
   std::vector<std::string> edits_;
-  std::vector<std::string> notes_;  ///< notes about names of earlier versions
+  std::vector<OldKeyName> renamed_;  ///< keys written with names of earlier versions
+  std::vector<std::string> notes_;   ///< about the overlay
   std::optional<Node> root_;
   std::filesystem::path directory_;
   int overlay_ = -1;  ///< index of the overlay's source; -1: none
