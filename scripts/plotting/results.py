@@ -40,7 +40,8 @@ class Results:
         if "pictures" not in self.info:
             version = self.info.get("version", "an unknown version")
             raise ResultError(f"{path}: was written by retrysim {version}, whose results do not "
-                              "say what their pictures are; run its command again")
+                              "say what their pictures are; run its command again, or "
+                              "make a page of it with retrysim report")
 
     def pictures(self, variant=None):
         """Those of the whole result, or of one variant."""

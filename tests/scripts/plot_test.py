@@ -269,7 +269,8 @@ class PlotTest(unittest.TestCase):
         done = plot(self.folder)
         self.assertEqual(done.returncode, 3)
         self.assertIn("was written by retrysim 0.1.0, whose results do not say what their pictures "
-                      "are; run its command again", done.stderr)
+                      "are; run its command again, or make a page of it with retrysim report",
+                      done.stderr)
 
     def test_missing_files_and_wrong_ones_are_named(self):
         result(self.folder, OVER_TIME)
