@@ -389,15 +389,15 @@ constexpr KeyInfo kFaultKeys[] = {
     key("per_year", number(kPositive), into<&FaultChance::per_year>, {},
         "How often it begins in a year of 365 days, on average: at random times, independently of "
         "each other (a Poisson process)."),
+    key("mtbf", distribution(), into<&FaultChance::mtbf>, {.when = "per_year unset"},
+        "Mean time between failures: the time from its end until it begins again, and before the "
+        "first time. A plain time is the mean of an exponential law."),
     key("at_load", number(kPositiveShare), into<&FaultChance::at_load>, {.when = "mtbf unset"},
         "With per_year: how often that is at this load of the service, and more often at a higher "
         "one. The load is what first attempts take of its servers, with profiles and surges."),
     key("load_exponent", number(Range{.min = 0, .max = 100}), into<&FaultChance::load_exponent>, {},
         "With at_load: at twice the load it comes 2^load_exponent times as often; as often as the "
         "load says, if not given."),
-    key("mtbf", distribution(), into<&FaultChance::mtbf>, {.when = "per_year unset"},
-        "Mean time between failures: the time from its end until it begins again, and before the "
-        "first time. A plain time is the mean of an exponential law."),
     key("with", text(), into<&FaultChance::with>, {.when = "mtbf unset"},
         "The fault that it comes with: it begins each time that that one does."),
     key("probability", number(kPositiveShare), into<&FaultChance::probability>, {},
