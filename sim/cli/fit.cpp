@@ -27,6 +27,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -232,7 +233,9 @@ std::string name_of(const FitCommand& command) {
     throw UsageError(fmt::format("--name \"{}\" {}", scenario::printable_line(*command.name),
                                  scenario::kNoScenarioName));
   }
-  const fs::path out = fs::absolute(command.out).lexically_normal();
+  std::error_code error;
+  const fs::path whole = fs::absolute(command.out, error);
+  const fs::path out = (error ? fs::path(command.out) : whole).lexically_normal();
   std::string name = (out.has_filename() ? out : out.parent_path()).filename().string();
   if (scenario::can_name_scenario(name)) return name;
   throw UsageError(fmt::format("the folder's name \"{}\" {}; give --name",

@@ -260,8 +260,8 @@ class FolderStore : public Store {
       if (errno != ENOENT) fail(errno);
       return;
     }
-    if (!S_ISDIR(status.st_mode) && !fs::is_directory(folder_)) return fail(ENOTDIR);
     std::error_code error;
+    if (!S_ISDIR(status.st_mode) && !fs::is_directory(folder_, error)) return fail(ENOTDIR);
     for (fs::directory_iterator i(folder_, error), end; !error && i != end; i.increment(error)) {
       if (i->path().extension() != kEnding || i->is_symlink(error)) continue;
       EarlierFile earlier{

@@ -452,7 +452,9 @@ void name_files_from(FirstAnswers& answers, const std::filesystem::path& folder)
   if (folder.empty() || !table || !table->is_table()) return;
   for (Member& member : table->members) {
     if (member.name != "buckets" && member.name != "before") continue;
-    member.value.text = std::filesystem::proximate(member.value.text, folder).generic_string();
+    std::error_code error;
+    const auto near = std::filesystem::proximate(member.value.text, folder, error);
+    if (!error) member.value.text = near.generic_string();
     answers.service_law = render(*table);
   }
 }

@@ -471,7 +471,8 @@ void ResultFolder::make_staging() {
   in_place_ = must_stay_in_place();
   if (!existed_) {
     std::vector<fs::path> missing;
-    for (fs::path p = parent(); !p.empty() && !fs::exists(p); p = p.parent_path()) {
+    std::error_code ignored;  // what cannot be looked at cannot be made either
+    for (fs::path p = parent(); !p.empty() && !fs::exists(p, ignored); p = p.parent_path()) {
       missing.push_back(p);
     }
     for (auto it = missing.rbegin(); it != missing.rend(); ++it) {
@@ -592,9 +593,10 @@ void ResultFolder::keep_earlier() {
   const std::string stem = real_.filename().string() + ".";
   std::uint64_t number = next_number(parent(), stem);
   fs::path kept;
+  std::error_code ignored;
   do {
     kept = parent() / (stem + std::to_string(number++));
-  } while (fs::exists(fs::symlink_status(kept)));
+  } while (fs::exists(fs::symlink_status(kept, ignored)));
   rename_or_throw(staging_.result(), kept);
   if (::renameat2(AT_FDCWD, kept.c_str(), AT_FDCWD, real_.c_str(), RENAME_EXCHANGE) != 0) {
     const int error = errno;

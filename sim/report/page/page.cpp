@@ -313,7 +313,9 @@ struct WholeResult {
 WholeResult checked_result(const fs::path& folder) {
   WholeResult result;
   result.folder = folder;
-  result.name = fs::weakly_canonical(folder).filename().string();
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(folder, error);
+  result.name = (error ? folder : whole).filename().string();
   result.json = read_sealed(folder);
   result.read_table = [folder](const std::string& file) {
     return read_csv(folder / file, content_of(folder / file));
