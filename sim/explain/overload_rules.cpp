@@ -57,16 +57,17 @@ bool prefers_idle(const ServiceSpec& service) {
 /// The time in which nothing is wrong.
 std::string_view calm_window(const GroupCase& c) { return c.disturbed() ? "before" : "window"; }
 
-/// Whether circuit breakers keep first attempts away from the group's service; they would come if
-/// it had the capacity.
-bool breakers_hold_back(const GroupCase& c) {
+/// Whether circuit breakers or few connections keep first attempts away from the group's service;
+/// they would come if it had the capacity.
+bool clients_hold_back(const GroupCase& c) {
   return std::ranges::any_of(c.scenario.clients, [&](const ClientSpec& other) {
-    return other.breaker.in_use() && share_of_calls(other, c.client.service) > 0;
+    const bool waits = other.max_connections != ClientSpec::kUnlimited;
+    return (other.breaker.in_use() || waits) && share_of_calls(other, c.client.service) > 0;
   });
 }
 
 /// Uses the load that the scenario plans if the measured load differs from it only by chance, or by
-/// what breakers refused, so that `check` and the results of runs agree; otherwise the measured
+/// what clients kept back, so that `check` and the results of runs agree; otherwise the measured
 /// load.
 Found overload_without_retries(const GroupCase& c) {
   constexpr double kDeviations = 2;  // standard deviations of the number of requests
@@ -79,7 +80,7 @@ Found overload_without_retries(const GroupCase& c) {
   if (made == 0 || is_herd(c) || closed) return std::nullopt;
   const double noise = kDeviations / std::sqrt(made);
   const auto& need = c.capacity.need;
-  const bool held_back = need && came > 1 + noise && came < need->load && breakers_hold_back(c);
+  const bool held_back = need && came > 1 + noise && came < need->load && clients_hold_back(c);
   const bool as_planned =
       held_back || (need && std::abs(came - need->load) <=
                                 std::max(kRarely / std::sqrt(made), 0.01) * need->load);

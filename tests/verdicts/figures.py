@@ -94,7 +94,7 @@ def toml_number(text):
     """The number in a key of result.json: a number, a duration, or the mean of a distribution."""
     mean = re.search(r'mean\s*=\s*("[^"]*"|[0-9.e+-]+)', text)
     text = (mean[1] if mean else text).strip().strip('"')
-    duration = re.fullmatch(r"([0-9.e+-]+)\s*(ns|us|µs|ms|s|min|h)", text)
+    duration = re.fullmatch(r"([0-9.e+-]+)\s*(ns|us|µs|ms|s|min|h|d)", text)
     return float(duration[1]) * UNITS[duration[2]] if duration else float(text)
 
 

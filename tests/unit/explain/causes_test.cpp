@@ -680,6 +680,17 @@ TEST_CASE("check and run agree on a load at the limit and above it") {
                       "the longer requests wait; at least 11 servers"));
   CHECK_THAT(warnings(at_one),
              says("all of the capacity: the longer") && says("At least 11 servers"));
+  // 2.1 times what there is: clients with one connection each bring less, as long as they wait.
+  const std::string pool = ten_servers("", kOpen + R"(550 }
+[client.pooled]
+count = 40
+arrivals = { process = "poisson", total_rate = 500 }
+max_connections = 1
+retry = { mode = "none" }
+)");
+  CHECK_THAT(said_of("app", pool),
+             says("need 2.1 times the capacity") && says("at least 22 servers"));
+  CHECK_THAT(warnings(pool), says("At least 22 servers"));
   // 12 servers would be just as full as these: 600/s of 20 ms.
   const std::string above = ten_servers("queue = { discipline = \"priority\" }\n", R"([client.high]
 count = 10
