@@ -180,8 +180,8 @@ Found breaker_refused(const GroupCase& c) {
       say("{} open {} of the time and refused {}",
           one ? Words("the circuit breaker was") : Words("its circuit breakers were, on average,"),
           share(open, metric(c, "breaker_open_share", "mean")),
-          counted(count(first, metric(c, "breaker_first_refusals", "mean")),
-                  "first attempt", "first attempts"));
+          counted(count(first, metric(c, "breaker_first_refusals", "mean")), "first attempt",
+                  "first attempts"));
   const std::vector<EvidenceFigure> figures = {{"open_share", open},
                                                {"refused_first_attempts", first}};
   // An instance whose breaker is open has nothing under way.

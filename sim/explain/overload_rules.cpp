@@ -430,7 +430,7 @@ Found lost_messages(const GroupCase& c) {
     if (worst != nullptr) {
       for (const FaultSpec* f : worst->faults) {
         if (!for_all(*f)) continue;
-        passes = std::move(passes) * (number(1) - key("fault." + f->name + "." + std::string(of)));
+        passes = std::move(passes) * (number(1) - fault_key(c, *f, of));
       }
     }
     return share(value, number(1) - std::move(passes));
@@ -998,7 +998,7 @@ Found timeout_below_service_time(const GroupCase& c) {
 Sentence who_of(const GroupCase& c, const FaultSpec& fault, std::uint32_t concerned) {
   const std::uint32_t count = c.service().instances.count;
   if (concerned == count) return Words("the service");
-  return say("{} of its {} instances", whole(concerned, key("fault." + fault.name + ".instances")),
+  return say("{} of its {} instances", whole(concerned, fault_key(c, fault, "instances")),
              whole(count, key("service." + c.service().name + ".instances")));
 }
 
@@ -1041,18 +1041,17 @@ Found slow_or_far(const GroupCase& c) {
           return false;
         });
       });
-  const std::string path = "fault." + worst->name;
   const bool several = concerned > 1 && concerned < c.service().instances.count;
   std::vector<Sentence> what;
   if (worst->speed < 1) {
     what.push_back(say("{} at {} of {} speed", several ? Words("work") : Words("works"),
-                       share(worst->speed, key(path + ".speed")),
+                       share(worst->speed, fault_key(c, *worst, "speed")),
                        several ? Words("their") : Words("its")));
   }
   if (worst->latency > Duration::zero()) {
     const double there_and_back_s = 2 * worst->latency.in_seconds();
     what.push_back(say("{} {} farther away, there and back", several ? Words("are") : Words("is"),
-                       time(there_and_back_s, number(2) * key(path + ".latency"))));
+                       time(there_and_back_s, number(2) * fault_key(c, *worst, "latency"))));
   }
   return Finding{
       say("during {} {} {}{}", names_of(c, such), who_of(c, *worst, concerned), joined(what),

@@ -313,6 +313,14 @@ FigureSource quota_dry_source(const GroupCase& c, std::string_view what) {
   return source;
 }
 
+FigureSource fault_key(const GroupCase& c, const FaultSpec& fault, std::string_view name) {
+  const bool is_drawn = std::ranges::any_of(c.scenario.random_faults, [&](const RandomFault& f) {
+    return fault.name.starts_with(f.fault.name + "-");
+  });
+  if (is_drawn) return not_in_files("the draw of a fault at random");
+  return key("fault." + fault.name + "." + std::string(name));
+}
+
 FigureSource least_attempt_source(const GroupCase& c, const DisturbedStretch* d) {
   if (!has_known_time(c) || !has_known_mean(c.scenario.network.latency)) {
     return not_in_files(kByScenario);
@@ -322,8 +330,8 @@ FigureSource least_attempt_source(const GroupCase& c, const DisturbedStretch* d)
   if (d != nullptr) {
     for (const FaultSpec* f : d->faults) {
       if (f->instance != FaultSpec::kAllInstances) continue;
-      service = std::move(service) / key("fault." + f->name + ".speed");
-      messages = std::move(messages) + key("fault." + f->name + ".latency");
+      service = std::move(service) / fault_key(c, *f, "speed");
+      messages = std::move(messages) + fault_key(c, *f, "latency");
     }
   }
   return number(2) * std::move(messages) + std::move(service);
@@ -333,8 +341,7 @@ FigureSource left_source(const GroupCase& c, const DisturbedStretch& d) {
   FigureSource left = number(1);
   double product = 1;
   for (const FaultSpec* f : d.faults) {
-    left = std::move(left) * key("fault." + f->name + ".capacity") *
-           key("fault." + f->name + ".speed");
+    left = std::move(left) * fault_key(c, *f, "capacity") * fault_key(c, *f, "speed");
     product *= f->capacity * f->speed;
   }
   const bool all = std::ranges::all_of(d.faults, [](const FaultSpec* f) {
