@@ -153,7 +153,8 @@ class Told:
             holds = holds and p <= bound
             mean = sum(a for a, _ in pairs) / len(pairs)
             base = sum(b for _, b in pairs) / len(pairs)
-            is_share = "rate" in metric and "attempt" not in metric or metric == "recovered"
+            is_share = ("rate" in metric and "attempt" not in metric) or metric in (
+                "recovered", "error_budget_used")
             small = abs(mean - base) < 0.001 if is_share else abs(mean - base) < 0.01 * abs(base)
             if holds and not small:
                 told.add(name)
