@@ -567,16 +567,16 @@ TEST_CASE("rare events: every night, 200 times", "[.rare-nightly]") {
   }
 }
 
-TEST_CASE("rare events: every night, all that are known", "[.rare-nightly]") {
+TEST_CASE("rare events: every night, all that are known", "[.rare-nightly][.rare-table]") {
   fmt::print("{:<52} {:>12} {:>12} {:>9} {:>5} {:>9}\n", "probability, share or mean time", "exact",
              "estimate", "error", "holds", "processor");
-  // 29 intervals at 95 %: more than five miss in one of 400 nights.
+  // 26 intervals at 95 %: more than five miss in one of 500 nights.
   int misses = 0;
   for (const World& world : worlds()) {
     misses +=
         !row(world.name, exact(world).probability, [&] { return probability(world, 400, 1); });
   }
-  for (const int places : {8, 10, 16}) {
+  for (const int places : {8, 10}) {
     const World world = cycle_of_tandem(3, 2, 6, places);
     // A cycle's mean time at the event: its share of all time, over that of an empty system's ends.
     const Exact cycle = exact_cycle(world);
@@ -604,7 +604,7 @@ TEST_CASE("rare events: every night, all that are known", "[.rare-nightly]") {
 }
 
 TEST_CASE("rare events: scores that do not lead to the event are noticed, every night",
-          "[.rare-nightly]") {
+          "[.rare-nightly][.rare-scores]") {
   // The way to a backlog is that many sources are on at once, of which the backlog says nothing.
   const Case hidden{
       "hidden sources",
