@@ -277,6 +277,12 @@ RiskPlanResult plan_risk(const RiskRequest& request) {
     const Scenario& scenario = loaded.loaded->scenario;
     inputs.insert(loaded.loaded->input_files.begin(), loaded.loaded->input_files.end());
     const std::optional<BudgetEvent> budget = parse_budget_event(request.event, scenario);
+    if (budget && request.plain && request.repair != Duration::max()) {
+      throw RequestError(fmt::format(
+          "{} has no meaning where no quiet time is skipped ({}): a collapse lasts as long as it "
+          "does in what is simulated",
+          RequestError::part("repair"), RequestError::part("plain")));
+    }
     plan.leaves_disturbances_out |= !budget && is_disturbed(scenario);
     const RareEvent event = budget ? RareEvent() : parse_rare_event(request.event, scenario);
     auto simulated = std::make_shared<const Scenario>(budget ? for_drawn_periods(scenario, *budget)

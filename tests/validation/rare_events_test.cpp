@@ -262,8 +262,8 @@ double mean_time_of_queue(double arrivals, int servers, int in_system) {
 }
 
 /// From five of twenty on-off sources on, and an empty queue with 10 services a second, until so
-/// many are in the system. A source that is on sends one a second; it is on for 1 s and off for 3 s
-/// on average.
+/// many are in the system. A source that is on sends one a second; it is on for a third of a second
+/// and off for 1 s on average.
 double mean_time_of_sources(int in_system) {
   constexpr int kSources = 20;
   constexpr double kOn = 1, kOff = 3, kService = 10;
@@ -390,13 +390,14 @@ Case queue(double load, int servers, int in_system) {
 }
 
 Case sources(int in_system) {
-  return {fmt::format("20 on-off sources to {}", in_system),
-          head_of("[client.c]\ncount = 20\n") +
-              "arrivals = { process = \"on-off\", rate = 0.25, on = { distribution = "
-              "\"exponential\", mean = \"1s\" }, off = { distribution = \"exponential\", mean = "
-              "\"3s\" } }\n[service.s]\nservers = 1\nservice_time = { distribution = "
-              "\"exponential\", mean = \"100ms\" }\n",
-          fmt::format("service.s.in_system>={}", in_system), mean_time_of_sources(in_system)};
+  return {
+      fmt::format("20 on-off sources to {}", in_system),
+      head_of("[client.c]\ncount = 20\n") +
+          "arrivals = { process = \"on-off\", rate = 0.25, on = { distribution = "
+          "\"exponential\", mean = 0.333333333 }, off = { distribution = \"exponential\", mean = "
+          "\"1s\" } }\n[service.s]\nservers = 1\nservice_time = { distribution = "
+          "\"exponential\", mean = \"100ms\" }\n",
+      fmt::format("service.s.in_system>={}", in_system), mean_time_of_sources(in_system)};
 }
 
 /// With retries: a server shared by all attempts; clients lose their patience at random and try
