@@ -4,7 +4,7 @@
 get_filename_component(page_root ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
 set(page_folder ${page_root}/sim/report/page)
 # In the order in which they use each other.
-set(page_scripts format chart panels time_charts tables scenario answer sweep curve tip
+set(page_scripts format chart panels line_names time_charts tables scenario answer sweep curve tip
                  choice advice map prediction fit kinds picture page)
 # Before these in a page that has the engine.
 set(page_live_scripts engine share offers live_scenario knobs controls address live)

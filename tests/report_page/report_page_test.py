@@ -468,8 +468,9 @@ class PageTest(unittest.TestCase):
         for page, culprit in {"graph": ["db"], "blamed": ["back"], "run": []}.items():
             with self.subTest(page):
                 self.open(page, folded=culprit != [])
-                self.assertEqual(self.texts(".box.culprit .name"), culprit)
-                words = "".join(self.texts(".box.culprit text:not(.name)"))
+                self.assertEqual(self.texts("#graph .box.culprit .name"), culprit)
+                self.assertEqual(self.texts(".now .box.culprit .name"), culprit)
+                words = "".join(self.texts("#graph .box.culprit text:not(.name)"))
                 self.assertEqual("the cause" in words.replace("\u00a0", " "), bool(culprit))
                 ids = self.browser.run("[...document.querySelectorAll('#page > [id]')]"
                                        ".map(e => e.id)")

@@ -11,6 +11,7 @@ import argparse
 import csv
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -114,13 +115,20 @@ class ShippedPagesTest(unittest.TestCase):
                     names = [part["name"] for kind in ("clients", "services")
                              for part in variant[kind]]
                     shown = self.browser.run(
-                        "[...document.querySelectorAll('.box')].map(box => "
+                        "[...document.querySelectorAll('.graph:not(.now) .box')].map(box => "
                         "[...box.querySelectorAll('.name')].map(t => t.textContent).join(''))")
                     self.assertEqual(sorted(shown), sorted(names))
                     arrows = sum(len(group["calls"])
                                  for group in variant["clients"] + variant["calls"])
                     self.assertEqual(
-                        self.browser.run("document.querySelectorAll('.arrow').length"), arrows)
+                        self.browser.run("document.querySelectorAll("
+                                         "'.graph:not(.now) .arrow').length"),
+                        arrows)
+                    # A graph leads with its services.
+                    leads = self.browser.run("[...document.querySelectorAll('.now .box .name')]"
+                                             ".map(t => t.textContent).join('')")
+                    services = "".join(sorted(part["name"] for part in variant["services"]))
+                    self.assertEqual(sorted(leads), sorted(services if variant["calls"] else ""))
                     self.assertEqual(self.browser.problems, [])
 
     def test_the_graph_shows_the_moment_that_is_pointed_at(self):
@@ -128,9 +136,9 @@ class ShippedPagesTest(unittest.TestCase):
         self.browser.resize(1280, 800)
         self.open("cascade")
         shown = lambda: dict(self.browser.run(  # noqa: E731
-            "[...document.querySelectorAll('.box')].map(box => [box.className.baseVal + ' ' + "
-            "box.querySelector('.name').textContent, [...box.querySelectorAll('.moment')]"
-            ".map(t => t.textContent)])"))
+            "[...document.querySelectorAll('.graph:not(.now) .box')].map(box => ["
+            "box.className.baseVal + ' ' + box.querySelector('.name').textContent, "
+            "[...box.querySelectorAll('.moment')].map(t => t.textContent)])"))
         scrub = ("(time => { const input = document.querySelector('.scrub input');"
                  "input.value = time; input.dispatchEvent(new Event('input')); })(TIME)")
         with open(self.folder / "cascade" / "mean_timeseries.csv", encoding="utf-8") as file:
@@ -151,11 +159,26 @@ class ShippedPagesTest(unittest.TestCase):
                                        100 * float(row["success_rate"]), delta=0.06)
             row = max((at, row) for (name, at), row in services.items()
                       if name == "shared" and at <= time + 0.3)[1]
-            for text, column in zip(moments["box service shared"],
-                                    ("queue_mean", "in_service_mean")):
-                value = number(text.split()[-1])
-                self.assertAlmostEqual(value, float(row[column]),
+            load, queue = moments["box service shared"][:2]
+            found = [*re.findall(r"[\d.\u202f]+", load), *re.findall(r"[\d.\u202f]+", queue)]
+            for text, column in zip(found, ("arrival_rate", "capacity", "queue_mean",
+                                            "in_service_mean")):
+                self.assertAlmostEqual(number(text), float(row[column]),
                                        delta=0.006 * float(row[column]) + 1e-6)
+            # The drawing that leads shows the same of each service.
+            leads = dict(self.browser.run(
+                "[...document.querySelectorAll('.now .box')].map(box => [box.querySelector('.name')"
+                ".textContent, [...box.querySelectorAll('.moment')].map(t => t.textContent)])"))
+            for name in ("shared", "warehouse", "index"):
+                whole = next(lines for box, lines in moments.items()
+                             if "service" in box and box.endswith(f" {name}"))
+                self.assertEqual(leads[name], whole[:2])
+            # What the fault leaves of the capacity, in red; index has no limit.
+            self.assertEqual("only 5 /s" in leads["warehouse"][0], time == 60)
+            self.assertEqual(" of " in leads["warehouse"][0], True)
+            self.assertNotIn(" of ", leads["index"][0])
+            self.assertEqual(self.browser.run("document.querySelectorAll('.now .less').length"),
+                             4 if time == 60 else 0)
         before = shown()
         box = self.browser.run("(b => [b.x, b.y, b.width, b.height])(document.querySelector("
                                "'.picture .drawing svg').getBoundingClientRect())")
@@ -178,9 +201,9 @@ class ShippedPagesTest(unittest.TestCase):
         self.open("cascade")
         # The second box upon the first, and the last one upon the middle of the first arrow.
         self.browser.run("""(() => {
-            const boxes = [...document.querySelectorAll('.box')];
+            const boxes = [...document.querySelectorAll('#graph .box')];
             boxes[1].setAttribute('transform', boxes[0].getAttribute('transform'));
-            const path = document.querySelector('.arrow path');
+            const path = document.querySelector('#graph .arrow path');
             const middle = path.getPointAtLength(path.getTotalLength() / 2);
             boxes.pop().setAttribute('transform', `translate(${middle.x - 9} ${middle.y - 9})`);
         })()""")

@@ -48,7 +48,7 @@ function overviewTable(result) {
   const columns = overview.columns.map(({ title }, c) => ({ title,
     value: (row) => row.cells[c].mean,
     text: (row) => row.cells[c].text + marks[row.cells[c].standing] }));
-  columns.unshift({ title: "variant", text: (row) => row.variant });
+  columns.unshift({ title: variedWords(result), text: (row) => row.variant });
   return [sortable({ columns, rows: overview.rows, className: "headlines" }),
     el("p", {}, overview.legend)];
 }
@@ -88,7 +88,7 @@ function mainFigures(result) {
     metricColumn(result, name, (row) => summaryOf(result, row.v, row.client, name)));
   const name = (row) => (result.comparison ? variantName(result, row.v)
     : row.client === "all" && clients.length > 1 ? "all together" : row.client);
-  columns.unshift({ title: result.comparison ? "variant" : "clients", text: name });
+  columns.unshift({ title: result.comparison ? variedWords(result) : "clients", text: name });
   return sortable({ columns, rows, className: "headlines" });
 }
 
@@ -112,7 +112,7 @@ function phaseTables(result, v) {
   if (rows.length === 0) return null;
   const who = (row) => (result.comparison ? variantName(result, row.v)
     : result.clients[row.c] === "all" ? "all together" : result.clients[row.c]);
-  const title = result.comparison ? "variant" : "clients";
+  const title = result.comparison ? variedWords(result) : "clients";
   const several = new Set(rows.map(who)).size > 1;
   const columns = [{ title: "phase", text: (row) => row.name },
     { title: "from", value: (row) => row.start, node: (row) => seconds(row.start) },

@@ -78,15 +78,15 @@ class Figure {
     this.gauge = el("div", { class: "gauge" });
     this.behind = el("div", { class: "behind" });
     const entries = legend.map((entry) => this.entry(entry));
+    this.legend = entries.length === 0 ? null : el("ul", { class: "legend" },
+      legendTitle ? el("li", { class: "of" }, legendTitle) : null, entries);
     this.element = el("figure", { class: kind, "data-title": title },
       el("figcaption", {}, el("b", {}, title), unit ? el("span", { class: "unit" }, unit) : null,
         el("span", { class: "tools" }, table ? this.tableButton(title, table) : null,
           ["SVG", "PNG"].map((format) => el("button", { type: "button", class: "as-file",
             "aria-label": `${title}, save as ${format}`,
             onclick: () => this.save(title, format) }, format)))),
-      entries.length > 0 ? el("ul", { class: "legend" },
-        legendTitle ? el("li", { class: "of" }, legendTitle) : null, entries) : null,
-      this.gauge, this.drawing, this.behind, note ? el("p", { class: "note" }, note) : null);
+      this.legend, this.gauge, this.drawing, this.behind, note ? el("p", { class: "note" }, note) : null);
     this.width = 0;
     if (!Figure.observer) {
       Figure.observer = new ResizeObserver((changes) => {
@@ -116,14 +116,16 @@ class Figure {
         band ? svg("rect", { width: 22, height: 10, fill: colour, opacity: 0.18 }) : null,
         svg("line", { x1: 0, x2: 22, y1: 5, y2: 5, stroke: colour, "stroke-width": 2,
           "stroke-dasharray": dash || null, class: colour === "ink" ? "ink" : null })]);
-    if (!pick) return el("li", {}, sample, label);
+    const rest = label.startsWith(name) ? label.slice(name.length) : "";  // what is said of it
+    const words = rest ? [name, el("span", { class: "said" }, rest)] : label;
+    if (!pick) return el("li", { "data-name": name }, sample, words);
     const button = el("button", { type: "button", "aria-pressed": String(!off), title: "show or hide",
       onclick: () => {
         const shown = button.getAttribute("aria-pressed") === "false";
         button.setAttribute("aria-pressed", String(shown));
         pick(shown);
-      } }, sample, label);
-    return el("li", {}, button);
+      } }, sample, words);
+    return el("li", { "data-name": name }, button);
   }
 
   fit() {
@@ -145,9 +147,11 @@ class Figure {
     const ground = getComputedStyle(document.documentElement).backgroundColor;
     for (const [name, value] of Object.entries({ viewBox: `0 ${-TOP} ${width} ${height + TOP}`, width,
       height: height + TOP, xmlns: SVG })) copy.setAttribute(name, value);
+    const { changed } = results[0] || {};  // a picture that leaves the page says what it is of
+    const name = results.length === 1 && changed ? `${title}. ${changed}` : title;
     copy.prepend(svg("rect", { y: -TOP, width, height: height + TOP, fill: ground }),
       svg("text", { x: 8, y: 18 - TOP, "font-family": fontFamily, "font-size": 15, "font-weight": 600,
-        fill: color }, title));
+        fill: color }, name));
     return { copy, width, height: height + TOP };
   }
 

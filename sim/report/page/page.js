@@ -7,7 +7,7 @@ let results = [];  // that the page shows, side by side
 /** A result as the page needs it; what is chosen in `old`, which stood in its place, stays chosen. */
 function prepared(data, number, old = {}) {
   const result = { ...data, number, v: 0, client: "all", hidden: new Set(), tops: new Map(),
-    off: old.off || new Map() };
+    off: old.off || new Map(), scrubs: new Map(), moment: old.moment };
   if (result.sweep) prepareSweep(result);
   if (old.client && result.clients.includes(old.client)) result.client = old.client;
   if (result.comparison) {
@@ -243,7 +243,7 @@ function reproduction(result) {
 /** Sections in the order of the page: which results have it, what it shows. Those with a title are
  * folded unless they are the picture of their result. */
 const SECTIONS = [
-  { id: "answer", has: () => true, show: (r) => [headline(r), picture(r), chartControls(r)] },
+  { id: "answer", has: () => true, show: (r) => [headline(r), changeNote(r), servicesNow(r), picture(r), chartControls(r)] },
   { title: "Who calls whom", id: "graph", open: true, has: isGraph,
     show: (r) => scenarioDrawing(r, r.v) },
   { title: "Over the range", id: "range", open: true, has: (r) => kindOf(r).over,

@@ -11,11 +11,16 @@ function headline(result) {
     [i > 0 ? "; " : "", el("b", {}, who), `: ${text}`]));
 }
 
+/** What has been changed from where the experiment began, if a page that computes knows. */
+const changeNote = ({ changed }) =>
+  (changed ? el("p", { class: "note changed" }, changed) : null);
+
 /** How high each of the two charts may be, so that both are on the first screen. */
 function heightOnScreen(chart) {
   const hero = chart.element.closest(".picture");
   const above = hero ? hero.getBoundingClientRect().top + window.scrollY : 200;
-  return Math.max(150, Math.min(290, Math.floor((window.innerHeight - above - 78) / 2)));
+  const rows = hero && getComputedStyle(hero).display === "grid" ? 1 : 2;
+  return Math.max(150, Math.min(290, Math.floor((window.innerHeight - above - 39 * rows) / rows)));
 }
 
 function picture(result) {
@@ -27,7 +32,8 @@ function picture(result) {
   if (!pictureOf(result, "glance")) return null;
   const range = [Math.min(...ends.map(({ low }) => low)), result.sweep ? timeline.end
     : Math.max(...ends.map(({ high }) => high))];
-  return el("div", { class: "picture" }, panels(result, "glance").map((panel) => {
+  const shape = `picture${isGraph(result) ? " beside" : ""}`;
+  return el("div", { class: shape }, panels(result, "glance").map((panel) => {
     const lines = panel.lines(result.v);
     const top = Math.max(...results.map((one) => topOf(panels(one, "glance").filter((other) =>
       other.key === panel.key).flatMap((other) => other.lines(one.v)), ...range)));

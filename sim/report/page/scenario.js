@@ -48,15 +48,15 @@ const isGraph = (result) => (graphAt(result, result.v).calls || []).length > 0;
  * ids of the boxes that it leads to. Callers come before those that they call. */
 function graphOf(result, v) {
   const { services, clients, calls } = graphAt(result, v), culprits = culpritsOf(result, v);
-  const moment = result.series[v] ? (bearers, name) => (time, line) =>
-    momentsOf(result, v, bearers, name, time)[line] : () => null;
-  const port = (group) => ({ moment: moment("c", group.name), name: group.calls.join(", "), to: group.calls.map((s) => `service ${s}`),
+  const moment = (of, name) => (result.series[v]
+    ? (time, isNarrow) => of(result, v, name, time, isNarrow) : null);
+  const port = (group) => ({ moment: moment(callAt, group.name), name: group.calls.join(", "), to: group.calls.map((s) => `service ${s}`),
     lines: group.caller ? group.lines : [], flows: flowsOf(result, v, group.name) });
   const boxes = (clients || []).map((client) => ({ kind: "client", id: `client ${client.name}`,
     title: client.name, lines: client.lines, ports: [port(client)] }));
   for (const { name, instances, balancing, lines } of services || []) {
     const isCulprit = culprits.includes(name);
-    boxes.push({ kind: "service", id: `service ${name}`, title: name, moment: moment("s", name), isCulprit,
+    boxes.push({ kind: "service", id: `service ${name}`, title: name, moment: moment(serviceAt, name), isCulprit,
       lines: [...(isCulprit ? [CULPRIT] : []), ...(instances > 1 && balancing ? [`balancer: ${balancing}`] : []), ...(lines || [])],
       ports: (calls || []).filter((call) => call.caller === name).map(port) });
   }
@@ -74,18 +74,49 @@ function graphOf(result, v) {
   return sorted;
 }
 
-/** What is at a moment: of a call as in `flowsOf`, of a service its queue and what it works on, each
- * in a line of its own. */
-function momentsOf(result, v, bearers, name, time) {
-  const value = (quantity_) => {
-    const line = lineOf(result, v, bearers, name, quantity_, {});
-    return line ? at(line.means, Math.floor(time / line.dt)) : null;
-  };
-  const text = (x, form = digits) => (exists(x) ? form(x) : "–");
-  return bearers === "s"
-    ? [`▸ queue ${text(value("queue_mean"))}`, `▸ in service ${text(value("in_service_mean"))}`]
-    : [`▸ ${text(value("offered_load"))} /s × ${text(value("amplification"))}, ${
-      text(value("success_rate"), percent)}`];
+/** What a service can do at a moment, in attempts per second, as profile and faults leave it:
+ * {now, usual}, null where nothing limits it. */
+function capacityAt(result, v, name, time) {
+  const { capacity_per_s: own, throttle_per_s: throttle, capacity_steps: steps, autoscaled } =
+    (graphAt(result, v).services || []).find((one) => one.name === name) || {};
+  const usual = Math.min(own ?? Infinity, throttle ?? Infinity);
+  const line = lineOf(result, v, "s", name, "capacity", {});
+  const isExact = steps && !autoscaled && graphIsOwn(result, v);
+  const now = isNothing(line) ? null : valueAt(isExact ? { ...line, steps } : line, time);
+  return { now: Number.isFinite(usual) || steps ? now : null, usual };
+}
+
+/** The value of a quantity at a moment, as a text. */
+function momentText(result, v, bearers, name, quantity_, time, form = digits) {
+  const line = lineOf(result, v, bearers, name, quantity_, {});
+  const value = line ? at(line.means, Math.floor(time / line.dt)) : null;
+  return exists(value) ? form(value) : "–";
+}
+
+/** What is at a moment along a call, as in `flowsOf`. */
+function callAt(result, v, name, time) {
+  const text = (...asked) => momentText(result, v, "c", name, asked[0], time, asked[1]);
+  return { text: `▸ ${text("offered_load")} /s × ${text("amplification")}, ${
+    text("success_rate", percent)}` };
+}
+
+/**
+ * What is at a moment at a service: the attempts that arrive, what it can do then, its queue, and
+ * what it works on; in two lines, or in more where the box is narrow. {text, less} each, `less`
+ * where it can do less than usual.
+ */
+function serviceAt(result, v, name, time, isNarrow) {
+  const { now, usual } = capacityAt(result, v, name, time);
+  const text = (quantity_) => momentText(result, v, "s", name, quantity_, time);
+  const less = exists(now) && now < 0.999 * usual, load = text("arrival_rate");
+  const can = exists(now) ? `${less ? "only " : ""}${digits(now)} /s` : null;
+  const [queue, service] = [`queue ${text("queue_mean")}`, `in service ${text("in_service_mean")}`];
+  if (!isNarrow) {
+    return [{ text: can === null ? `▸ load ${load} /s` : `▸ load ${load} of ${can}`, less },
+      { text: `▸ ${queue}, ${service}` }];
+  }
+  return [{ text: `▸ load ${load} /s` }, ...(can === null ? [] : [{ text: `▸ can do ${can}`, less }]),
+    { text: `▸ ${queue}` }, { text: `▸ ${service}` }];
 }
 
 const LINE = 15, TITLE_LINE = 17, PAD = 10, NO_BREAK = "\u00a0";
@@ -115,8 +146,21 @@ function wrapped(text, width, isName = false) {
   return lines;
 }
 
+const WIDEST_MOMENT = "▸ queue 0000, in service 00000";
+
+/** Functions of the time for the lines of a service that say what is then. */
+function momentRows(box, width) {
+  if (!box.moment) return [];
+  const isNarrow = textWidth(WIDEST_MOMENT) > width - 2 * PAD;
+  return box.moment(0, isNarrow).map((_, i) => (time) => box.moment(time, isNarrow)[i]);
+}
+
 /** Lays the texts of a box out in `width`, and so sets its height and that of its ports. */
 function fillBox(box, width) {
+  if (box.isShort) {
+    fillShort(box, width);
+    return;
+  }
   box.w = width;
   box.rows = [];
   let y = 4;
@@ -131,9 +175,7 @@ function fillBox(box, width) {
   const facts = (lines) => lines.map((line) => (textWidth(line) + textWidth(" ·") <= width - 2 * PAD
     ? line.replaceAll(" ", NO_BREAK) : line)).join(`${NO_BREAK}· `);
   if (box.lines.length > 0) add(facts(box.lines), null);
-  for (const line of box.moment ? [0, 1] : []) {
-    add("▸", "moment", null, (time) => box.moment(time, line));
-  }
+  for (const moment of momentRows(box, width)) add("▸", "moment", null, moment);
   for (const p of box.ports) {
     p.dy = null;
     y += 6;
@@ -141,14 +183,31 @@ function fillBox(box, width) {
     add(`→ ${p.name}`, "to", p);
     if (p.lines.length > 0) add(facts(p.lines), null);
     for (const flow of p.flows) add(flow.text, flow.fails ? "flow fails" : "flow");
-    if (p.moment) add("▸", "moment", null, (time) => p.moment(time, 0));
+    if (p.moment) add("▸", "moment", null, p.moment);
   }
+  box.h = y + 6;
+}
+
+/** A box with its name and what is at the moment only. */
+function fillShort(box, width) {
+  let y = 4;
+  Object.assign(box, { w: width, rows: [] });
+  for (const text of wrapped(box.title, width - 2 * PAD, true)) {
+    y += TITLE_LINE;
+    box.rows.push({ text, look: "name", y: y - 3 });
+  }
+  for (const moment of momentRows(box, width)) {
+    y += LINE;
+    box.rows.push({ text: "▸", look: "moment", moment, y: y - 3 });
+  }
+  for (const p of box.ports) p.dy = INTO;
   box.h = y + 6;
 }
 
 const drawBox = (box) => svg("g", { class: `box ${box.kind}${box.isCulprit ? " culprit" : ""}`, transform: `translate(${box.x} ${box.y})` },
   svg("rect", { width: box.w, height: box.h, rx: 7 }),
-  box.ports.map((p) => svg("line", { x1: 0, x2: box.w, y1: p.rule, y2: p.rule, class: "rule" })),
+  box.ports.map((p) => !box.isShort && svg("line", { x1: 0, x2: box.w, y1: p.rule, y2: p.rule,
+    class: "rule" })),
   box.rows.map((row) => (row.node = svg("text", { x: PAD, y: row.y, class: row.look }, row.text))));
 
 function drawArrow(d, x, y, back, fails) {
@@ -294,10 +353,13 @@ function placeDown(boxes, width) {
 /** A slider through time, and a button that plays it: the graph shows what is at that moment (▸), or
  * at the one that a chart is pointed at. */
 class Scrub {
-  constructor(boxes, windows) {
-    this.boxes = boxes;
-    this.time = windows.length > 0 ? (windows[0].start + Math.min(windows[0].end, timeline.end)) / 2
-      : timeline.end / 2;
+  /** At first it stands at `time` or, where that is none, in the middle of the first disturbance;
+   * `onpoint` is told each time. */
+  constructor(boxes, windows, time, onpoint) {
+    Object.assign(this, { boxes, onpoint });
+    this.time = time <= timeline.end ? time
+      : windows.length > 0 ? (windows[0].start + Math.min(windows[0].end, timeline.end)) / 2
+        : timeline.end / 2;
     this.input = el("input", { type: "range", min: 0, max: timeline.end, step: timeline.end / 400,
       "aria-label": "time in the run", oninput: () => timeline.point(Number(this.input.value)) });
     this.output = el("output");
@@ -332,9 +394,14 @@ class Scrub {
     this.time = time;
     this.input.value = time;
     this.output.textContent = `${digits(time, 4)} s`;
+    this.input.setAttribute("aria-valuetext", this.output.textContent);
     for (const { moment, node } of this.boxes.flatMap((box) => box.rows || [])) {
-      if (moment && node) node.textContent = moment(Math.min(time, timeline.end * (1 - 1e-9)));
+      if (!moment || !node) continue;
+      const { text, less = false } = moment(Math.min(time, timeline.end * (1 - 1e-9))) || { text: "▸" };
+      node.textContent = text;
+      node.classList.toggle("less", less);
     }
+    this.onpoint(time);
   }
 }
 
@@ -377,10 +444,41 @@ function drawWindows(result, v, width) {
   return root;
 }
 
+/** A drawing that shows the moment which is pointed at has a slider through time; `of` names it. */
+function scrubOf(result, v, of, boxes) {
+  if (result.scrubs.has(of)) result.scrubs.get(of).remove();
+  const scrub = !result.series[v] ? null : new Scrub(boxes, disturbancesOf(result, v), result.moment,
+    (time) => { result.moment = time; });
+  if (scrub) result.scrubs.set(of, scrub);
+  return scrub;
+}
+
+/** Graphs of services lead with this: each service at the moment that is pointed at. */
+function servicesNow(result) {
+  const { v } = result;
+  if (!isGraph(result) || !result.series[v]) return null;
+  const boxes = graphOf(result, v).filter((box) => box.kind === "service");
+  for (const box of boxes) {
+    box.isShort = true;
+    for (const p of box.ports) p.moment = null;
+  }
+  const scrub = scrubOf(result, v, "now", boxes);
+  const inWords = () => boxes.map((box) => `${box.title}${box.isCulprit ? `, ${CULPRIT}` : ""}: ${
+    serviceAt(result, v, box.title, Math.min(scrub.time, timeline.end * (1 - 1e-9)))
+      .map(({ text }) => text.replace("▸ ", "")).join(", ")}`).join("; ");
+  const figure = new Figure({ title: "Services at one moment", kind: "diagram graph now",
+    unit: "attempts that arrive, of those that it can do then; red: the cause, by the verdict",
+    said: inWords, draw: (width) => {
+      const drawing = drawGraph(boxes, width);
+      scrub.point(scrub.time);
+      return drawing;
+    } });
+  return el("div", { class: "services-now" }, figure.element, scrub.element);
+}
+
 function scenarioDrawing(result, v) {
   const graph = graphOf(result, v), happened = disturbancesOf(result, v);
-  if (result.scrub) result.scrub.remove();
-  result.scrub = result.series[v] ? new Scrub(graph, happened) : null;
+  const scrub = scrubOf(result, v, "whole", graph);
   const ways = graph.flatMap((box) => box.ports.map((p) => ({ from: box.title, to: p.name,
     how: (box.kind === "client" ? box.lines : p.lines).join(", "),
     flows: p.flows.map((flow) => flow.text).join("; ") })));
@@ -389,14 +487,14 @@ function scenarioDrawing(result, v) {
       ? "Along an arrow: requests per second × attempts for each, and how many of the requests succeed."
       : null, draw: (width) => {
       const drawing = drawGraph(graph, width);
-      if (result.scrub) result.scrub.point(result.scrub.time);
+      if (scrub) scrub.point(scrub.time);
       return drawing;
     },
     said: () => culpritsOf(result, v).map((name) => `${name} is the cause; `).join("") + ways.map((w) => `${w.from} calls ${w.to}${w.flows ? `, ${w.flows}` : ""}`).join("; "),
     table: () => sortable({ rows: ways, columns: [{ title: "from", text: (w) => w.from },
       { title: "to", text: (w) => w.to }, { title: "how", text: (w) => w.how },
       { title: "requests per second × attempts, successes", text: (w) => w.flows }] }) }).element,
-  result.scrub && result.scrub.element,
+  scrub && scrub.element,
   happened.length > 0 ? new Figure({ title: "What happens when", kind: "diagram",
     said: () => happened.map((w) => `${w.name} of ${w.where}, ${w.what}, ${seconds(w.start)} to ${
       seconds(w.end)}`).join("; "),

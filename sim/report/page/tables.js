@@ -117,9 +117,16 @@ function summaryTable(result, v) {
   return sortable({ columns, rows, className: "tall" });
 }
 
-/** How each variant differs from the baseline. */
+/** What the variants of a comparison differ in, as the head of the column with their names. */
+const variedWords = (result) => (result.comparison.vary || []).map((text) => {
+  const [path] = text.split("=");
+  return (result.words || {})[path] || path.split(".").pop().replace(/_/g, " ");
+}).join(", ") || "variant";
+
+/** How each variant differs from the baseline. A single one has a column of its name. */
 function comparisonTable(result) {
   const { rows, metrics, baseline } = result.comparison;
+  const names = [...new Set(rows.map((row) => row.variant))];
   const info = (row) => metrics[row.metric] || { unit: row.unit, label: row.metric };
   const difference = (row) => {
     const share = info(row).percentage;
@@ -134,12 +141,12 @@ function comparisonTable(result) {
     return exists(row.difference) ? signed(row.difference) + quantity(row.difference, row.unit) : "–";
   };
   const columns = [
-    { title: "variant", text: (row) => row.variant },
+    ...(names.length > 1 ? [{ title: variedWords(result), text: (row) => row.variant }] : []),
     { title: "clients", text: (row) => row.client },
     { title: "metric", text: (row) => info(row).label },
     { title: baseline, value: (row) => row.baseline_mean,
       node: (row) => quantity(row.baseline_mean, row.unit, info(row).percentage) },
-    { title: "variant's", value: (row) => row.mean,
+    { title: names.length > 1 ? "with that" : names[0] || "with that", value: (row) => row.mean,
       node: (row) => quantity(row.mean, row.unit, info(row).percentage) },
     { title: "difference", value: (row) => row.relative_difference ?? row.difference,
       node: difference },

@@ -1,6 +1,6 @@
 // Charts over time. They share one zoom and one cursor.
 
-const HEIGHT = 220;
+const HEIGHT = 220, LEAST_HEIGHT = 110;
 
 /** The time that all charts of the page show, and the one that is pointed at. */
 const timeline = {
@@ -71,6 +71,7 @@ class TimeChart {
     this.tip = el("div", { class: "tip" });
     this.tip.hidden = true;
     this.figure.gauge.append(this.tip);
+    this.legendHeight = 0;  // of what takes room from the drawing
     timeline.charts.add(this);
   }
 
@@ -106,7 +107,9 @@ class TimeChart {
     const { lines, windows, top } = this.state(), { panel } = this;
     const [low, high] = this.range();
     const limit = topOf(lines.filter((line) => line.steps), low, high);
-    const height = this.options.height(this), bottom = height - MARGIN.bottom;
+    if (width !== this.drawnWidth) this.legendHeight = 0;
+    this.drawnWidth = width;
+    const height = Math.max(LEAST_HEIGHT, this.options.height(this) - this.legendHeight), bottom = height - MARGIN.bottom;
     this.height = height;
     const x = linear(low, high, MARGIN.left, width - MARGIN.right);
     // Alone and whole it has the very axes that the program has concluded; else those that fit.
@@ -128,7 +131,9 @@ class TimeChart {
     }
     for (const line of lines) this.drawBand(parts.plot, line, x, y);
     for (const line of lines) this.drawLine(parts.plot, line, x, y);
-    if (this.options.direct) this.drawNames(parts.root, x, y, width, bottom);
+    const without = this.options.direct ? this.drawNames(parts.root, x, y, width, bottom) : [];
+    const lower = this.options.direct && this.drawLegend(without, width);
+    if (lower) return lower;
     this.cursor = svg("line", { y1: MARGIN.top, y2: bottom, class: "cursor", visibility: "hidden" });
     parts.plot.append(this.cursor);
     this.x = x;
@@ -179,83 +184,24 @@ class TimeChart {
       "stroke-dasharray": line.dash || null }));
   }
 
-  /** Each name where its line has most room to itself. Lines that run together, and of which the same
-   * is said, have one. */
+  /** Names beside the lines; gives those for which there is no room there. */
   drawNames(root, x, y, width, bottom) {
-    const STEP = 4, LEFT = MARGIN.left + 4, RIGHT = width - MARGIN.right;
-    const { lines } = this.state();
-    const windows = this.state().windows.filter((w) => w.role === "fault");
-    const heights = lines.map((line) => {  // of the lines, every few pixels
-      const found = [];
-      for (let px = LEFT; px <= RIGHT; px += STEP) {
-        const i = x.back(px) / line.dt - 0.5, k = Math.floor(i);
-        const [a, b] = [at(line.means, k), at(line.means, k + 1)];
-        const value = line.steps ? valueAt(line, x.back(px)) : k < 0 || k >= line.bins ? null
-          : k + 1 >= line.bins || !exists(b) ? a : exists(a) ? a + (b - a) * (i - k) : null;
-        found.push(exists(value) ? y(value) : null);
-      }
-      return found;
-    });
-    const [low, high] = this.range(), taken = [];
-    for (const w of windows) {
-      const [from, to] = [Math.max(w.start, low), Math.min(w.end, high)].map(x);
-      const box = { x: from + 4, y: MARGIN.top - 2, w: textWidth(w.name), h: 14 };
-      if (to <= from || box.x + box.w > RIGHT || taken.some((b) => b.x + b.w + 6 > box.x)) continue;
-      taken.push(box);
-      root.append(svg("text", { x: box.x, y: box.y + 11, class: "span-name" }, w.name));
-    }
-    const shown = lines.map((line, n) => ({ line, n, said: this.options.direct.get(line.name) || "" }));
-    const together = (a, b) => {
-      const apart = heights[a].map((own, i) => Math.abs(own - heights[b][i]));
-      return apart.filter((pixels) => pixels > 7).length < 0.08 * apart.length;
-    };
-    shown.forEach((own, i) => {
-      const same = shown.slice(0, i).find((other) => !other.in && other.said === own.said &&
-        !own.line.steps && !other.line.steps && together(other.n, own.n));
-      own.in = same;
-      own.names = [own.line.name];
-      if (same) same.names.push(own.line.name);
-    });
-    shown.filter((own) => !own.in).forEach(({ line, n, names, said }) => {
-      const most = Math.max(150, ...names.map((name) => textWidth(`${name},`, true)));
-      const texts = [names.join(", "), said].filter(Boolean)
-        .flatMap((text) => wrapped(text, most, true));
-      const w = Math.max(...texts.map((text) => textWidth(text, true))) + 4, h = 15 * texts.length;
-      const hits = (left, top) => heights.reduce((sum, ys) => {
-        const to = Math.ceil((left + w - LEFT) / STEP);
-        for (let i = Math.max(1, Math.floor((left - LEFT) / STEP)); i <= to; ++i) {
-          const [a, b] = [ys[i - 1], ys[i]];
-          if (exists(a) && exists(b) && Math.max(a, b) > top && Math.min(a, b) < top + h) ++sum;
-        }
-        return sum;
-      }, 0);
-      let best = null;
-      const tryAt = (left, top, nearest) => {
-        if (left < LEFT || left + w > RIGHT || top < MARGIN.top - 4 || top + h > bottom) return;
-        if (taken.some((b) => left < b.x + b.w + 4 && b.x < left + w + 4 && top < b.y + b.h &&
-            b.y < top + h)) return;
-        const cost = 8 * hits(left, top) - 1.5 * nearest;
-        if (!best || cost < best.cost) best = { cost, x: left, y: top, w, h };
-      };
-      heights[n].forEach((own, i) => {
-        if (!exists(own)) return;
-        const px = LEFT + STEP * i;
-        const nearest = Math.min(50, ...heights.map((ys, m) =>
-          (m !== n && exists(ys[i]) ? Math.abs(ys[i] - own) : 50)));
-        // Above, below, to the right and to the left of the line.
-        tryAt(px - w / 2, own - h - 5, nearest);
-        tryAt(px - w / 2, own + 5, nearest);
-        tryAt(px + 7, own - h / 2, nearest);
-        tryAt(px - 7 - w, own - h / 2, nearest);
-      });
-      if (!best) return;
-      taken.push(best);
-      texts.forEach((text, i) => {
-        const name = svg("text", { x: best.x + 2, y: best.y + 12 + 15 * i, class: "at-line" }, text);
-        name.style.fill = line.colour === "ink" ? "var(--ink)" : line.colour;
-        root.append(name);
-      });
-    });
+    const { lines, windows } = this.state();
+    return new LineNames({ lines, said: this.options.direct, windows, x, y, width, bottom,
+      range: this.range() }).draw(root);
+  }
+
+  /** The legend of a chart with names beside its lines has the others. Where that takes room, the
+   * chart is drawn anew, lower. */
+  drawLegend(without, width) {
+    const { legend } = this.figure;
+    if (!legend) return null;
+    for (const entry of legend.children) entry.hidden = !without.includes(entry.dataset.name);
+    legend.classList.toggle("needed", without.length > 0);
+    const taken = legend.offsetHeight;
+    if (taken <= this.legendHeight) return null;
+    this.legendHeight = taken;
+    return this.draw(width);
   }
 
   drawBand(plot, line, x, y) {
