@@ -7,7 +7,7 @@ set(page_folder ${page_root}/sim/report/page)
 set(page_scripts format chart panels line_names time_charts tables scenario answer sweep curve tip
                  choice advice map prediction fit kinds picture page)
 # Before these in a page that has the engine.
-set(page_live_scripts engine share offers live_scenario knobs controls address live)
+set(page_live_scripts engine share offers live_scenario knobs controls address stories live)
 set(page_files ${page_folder}/page.css ${page_folder}/live.css ${page_folder}/page_parts.cpp.in)
 
 # Sets PREFIX_script_literals and PREFIX_script_sha256 for the scripts of these names.

@@ -18,6 +18,7 @@ import http.server
 import json
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -64,6 +65,30 @@ retry = {{ mode = "standard", max_attempts = {2 + i} }}
 """ for i in range(12))
 HEADING = "document.querySelector('#page h1')?.textContent === '{}'"
 OFFERED = "document.getElementById('live').dataset.offers === 'known'"
+# Names of lines and of what is shaded that lie on a line, on the bar of a storm or on each other.
+NAMES_ON_LINES = """[...document.querySelectorAll('.picture .drawing svg')].flatMap(svg => {
+    const rect = e => e.getBoundingClientRect(), found = [];
+    const names = [...svg.querySelectorAll('.at-line, .span-name')].map(e =>
+        [e.textContent, rect(e)]);
+    const apart = (a, b) => a.right <= b.left || b.right <= a.left ||
+        a.bottom <= b.top + 4 || b.bottom <= a.top + 4;
+    names.forEach(([name, a], i) => {
+        for (const [other, b] of names.slice(i + 1)) if (!apart(a, b)) found.push([name, other]);
+        for (const bar of svg.querySelectorAll('rect.storm')) {
+            if (!apart(a, rect(bar))) found.push([name, 'storm']);
+        }
+    });
+    for (const path of svg.querySelectorAll('path.line')) {
+        const length = path.getTotalLength(), to = path.getScreenCTM();
+        for (let s = 0; s <= length; s += 2) {
+            const p = path.getPointAtLength(s).matrixTransform(to);
+            const hit = names.find(([, r]) => p.x > r.left + 1 && p.x < r.right - 1 &&
+                p.y > r.top + 3 && p.y < r.bottom - 3);
+            if (hit) { found.push([hit[0], 'line']); break; }
+        }
+    }
+    return found;
+})"""
 SLIDER = "document.querySelector('[data-key=\"{key}\"]')"
 
 
@@ -106,6 +131,19 @@ class Page:
                  "s.dispatchEvent(new Event('input')); })()")
 
 
+    def type(self, key, text):
+        """As someone who types into the field beside a slider; pictures as those of move."""
+        self.run("(() => { const field = document.querySelector(" + json.dumps(
+            f'[data-exact="{key}"]') + f"); field.value = {json.dumps(text)};"
+            "delete document.getElementById('page').dataset.replications;"
+            "field.dispatchEvent(new Event('change')); })()")
+
+    def press(self, key, name):
+        field = json.dumps(f'[data-exact="{key}"]')
+        self.run(f"document.querySelector({field}).dispatchEvent(new KeyboardEvent('keydown', "
+                 f"{{ key: '{name}', bubbles: true }}))")
+
+
 class PageInChromium(Page, Browser):
     """Also notes what the network is asked for."""
 
@@ -117,6 +155,9 @@ class PageInChromium(Page, Browser):
         self.call("Page.addScriptToEvaluateOnNewDocument", source="{ const own = setTimeout;"
                   "window.setTimeout = (then, ms, ...more) => own(then, "
                   "ms === 20000 && !window.isImpatient ? 600000 : ms, ...more); }")
+
+    def move_pointer(self, x, y):
+        Browser.move(self, x, y)
 
     def note(self, message):
         super().note(message)
@@ -247,6 +288,189 @@ class PageTest(unittest.TestCase):
         self.assertTrue(start)
         self.assertEqual(page.problems, [])
 
+    def test_exact_values_are_typed_beside_the_sliders(self):
+        page, key = self.browser, "fault.deploy.duration"
+        found = f"""(key => {{
+            const field = document.querySelector(`[data-exact="${{key}}"]`);
+            const slider = document.querySelector(`[data-key="${{key}}"]`);
+            const refused = document.getElementById(field.getAttribute('aria-describedby'));
+            return {{ text: field.value, place: Number(slider.value),
+                said: slider.getAttribute('aria-valuetext'),
+                label: slider.labels[0].textContent, own: field.getAttribute('aria-label'),
+                refused: refused && refused.textContent }};
+        }})"""
+        state = lambda key=key: page.run(f"{found}({json.dumps(key)})")  # noqa: E731
+        self.assertEqual(state(), {"text": "45 s", "place": state()["place"], "said": "45 s",
+                                   "label": "length of the fault", "refused": None,
+                                   "own": "length of the fault, exact value"})
+        start = state()["place"]
+        page.type(key, "60.5")
+        page.wait_for_replications(5)
+        self.assertEqual((state()["text"], state()["said"]), ("60.5 s", "60.5 s"))
+        self.assertGreater(state()["place"], start)
+        self.assertEqual(page.fingerprint(), self.native(
+            "deploy", f'{key}="60.5s"', "replications=5")["fingerprint"])
+        self.assertEqual(page.run("document.querySelector('#answer .changed').textContent"),
+                         "Changed: length of the fault: 45 s → 60.5 s.")
+        # The slider moves the field; a value beyond its end can be typed.
+        page.move(key, 300)
+        self.assertEqual(state()["text"], state()["said"])
+        page.type(key, "297 ms")
+        page.wait_for_replications(5)
+        self.assertEqual((state()["text"], state()["place"]), ("297 ms", 0))
+        heading = page.run("document.querySelector('#page h1').textContent")
+        self.assertEqual(heading, "deploy, with fault.deploy.duration = 0.297s")
+        # What cannot be is refused, with the range beside it, and changes nothing.
+        for of, text, why in ((key, "soon", "no duration"), (key, "", "no duration"),
+                              (key, "-1 s", "at least 0 s"), (key, "1e999 s", "no duration"),
+                              (key, MARKUP, "no duration"), (key, "3 furlongs", "no duration"),
+                              ("client.web.retry.max_attempts", "2.5", "no whole number"),
+                              ("client.web.retry.max_attempts", "0", "at least 1"),
+                              ("client.web.arrivals.total_rate", "0", "above 0"),
+                              ("client.web.arrivals.total_rate", "1e15", "at most")):
+            with self.subTest(text=text):
+                page.type(of, text)
+                page.wait(f"{found}({json.dumps(of)}).refused !== null")
+                self.assertRegex(state(of)["refused"], f"{why}.* – the slider goes from .* to ")
+                self.assertEqual(page.run("document.querySelector('#page h1').textContent"),
+                                 heading)
+                page.press(of, "Escape")
+                self.assertIsNone(state(of)["refused"])
+        # With the keyboard alone: an arrow is a step, and a word is as good as a number.
+        page.press(key, "ArrowUp")
+        self.assertEqual(state()["place"], 1)
+        page.type("client.web.retry.max_attempts", "Unlimited")
+        page.wait("document.querySelector('#page h1').textContent.includes('unlimited')")
+        self.assertEqual(state("client.web.retry.max_attempts")["said"], "unlimited")
+        self.assertEqual(page.run("[...document.querySelectorAll('#live .knob :is(input, select)')]"
+                                  ".filter(e => e.labels.length === 0 && !e.ariaLabel).length"), 0)
+        self.assertEqual(page.problems, [])
+
+    def test_events_and_fingerprints_are_behind_a_fold(self):
+        page = self.browser
+        seen = page.run("document.body.innerText")
+        self.assertIn("5 replications in", seen)
+        for word in ("fingerprint", "events"):
+            self.assertNotIn(word, seen)
+        page.run("[...document.querySelectorAll('#live summary')].find("
+                 "s => s.textContent.includes('command line')).click()")
+        self.assertIn(f"fingerprint {page.shown('fingerprint')}", page.run(
+            "document.querySelector('#live .events').innerText"))
+
+    def test_what_the_stories_promise_is_what_the_verdict_says(self):
+        self.only_in_chromium()
+        page = self.browser
+        verdict = "document.querySelector('#answer .verdict').textContent"
+        press = ("(() => {{ delete document.getElementById('page').dataset.replications;"
+                 "{}[{}].click(); }})()")
+        stories = page.run("[...document.querySelectorAll('#tour li button')].map(b => "
+                           "b.textContent)")
+        tour = (OPTIONS.source / "scenarios/tour.md").read_text(encoding="utf-8")
+        self.assertEqual(stories, re.findall("^## (.*)$", tour, re.MULTILINE))
+        for number, story in enumerate(stories):
+            page.run(press.format("document.querySelectorAll('#tour li button')", number))
+            page.wait_for_replications(5)
+            self.assertIn(page.run("document.querySelector('#tour .story').dataset.promise"),
+                          page.run(verdict).lower())
+            self.assertEqual(page.run("document.querySelectorAll('#tour .story > p').length"), 5)
+            tries = "document.querySelectorAll('#tour .try')"
+            for i in range(page.run(f"{tries}.length")):
+                with self.subTest(story, number=i):
+                    page.run(press.format(tries, i))
+                    page.wait_for_replications(5)
+                    promise = page.run(f"{tries}[{i}].dataset.promise")
+                    self.assertIn(promise, page.run(verdict).lower())
+                    pressed = page.run(f"[...{tries}].map(b => b.ariaPressed)")
+                    self.assertEqual(pressed.index("true"), i)
+                    self.still_promised(promise)
+        self.assertEqual(page.problems, [])
+
+    def still_promised(self, promise):
+        """With more replications, too, as the command line says."""
+        words = shlex.split(self.browser.run("document.querySelector('#live pre').textContent"))
+        options = list(zip(words, words[1:]))
+        path = OPTIONS.source / words[2]
+        edits = [value for name, value in options if name == "--set"] + ["replications=20"]
+        vary = [value for name, value in options if name == "--vary"]
+        result = self.ask_native({"ask": words[1], "toml": path.read_text(encoding="utf-8"),
+                                  "edits": edits, "vary": vary})["result"]
+        said = (result["said"] if vary else result["answers"][0])["headline"]
+        text = said.get("text") or "; ".join(f"{fate['who']}: {fate['text']}"
+                                             for fate in said["fates"])
+        self.assertIn(promise, text.lower())
+
+    def test_no_name_lies_on_a_line(self):
+        self.only_in_chromium()
+        page = self.browser
+        page.open("about:blank")
+        page.open(f"{OPTIONS.page.resolve().as_uri()}#capacity-dip")
+        page.wait_for_replications(5)
+        for width, height in ((1280, 800), (390, 844), (2560, 1300)):
+            with self.subTest(width=width):
+                page.resize(width, height)
+                page.settle()
+                self.assertEqual(page.run(NAMES_ON_LINES), [])
+                self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width)
+                beside, below, lines = page.run(
+                    "['.at-line', '.legend.needed li:not([hidden])', 'path.line'].map(s => "
+                    "document.querySelectorAll(`.picture figure:first-child ${s}`).length)")
+                self.assertGreater(lines, 4)
+                self.assertGreater(beside + below, 1)
+        # No axis of shares goes beyond all of it.
+        page.run("document.querySelectorAll('#page details').forEach(d => { d.open = true; })")
+        page.settle()
+        axes = page.run("[...document.querySelectorAll('.axes text')].map(t => t.textContent)")
+        self.assertIn("100 %", axes)
+        self.assertEqual([text for text in axes if re.match(r"(1\d\d+|[2-9]\d\d+) %$", text)
+                          and text != "100 %"], [])
+        self.assertEqual(page.problems, [])
+
+    def test_a_graph_leads_with_its_services_at_the_moment(self):
+        self.only_in_chromium()
+        page = self.browser
+        page.open("about:blank")
+        page.open(f"{OPTIONS.page.resolve().as_uri()}#cascade")
+        page.wait_for_replications(5)
+        self.assertTrue(page.run("document.querySelector('.now').compareDocumentPosition("
+                                 "document.querySelector('.picture')) & 4") > 0)
+        point = ("(() => {{ const input = document.querySelector('.services-now input');"
+                 "input.value = {}; input.dispatchEvent(new Event('input')); }})()")
+        shown = ("Object.fromEntries([...document.querySelectorAll('.now .box')].map(box => ["
+                 "box.querySelector('.name').textContent, [...box.querySelectorAll('.moment')]"
+                 ".map(t => t.textContent).join(', ')]))")
+        for time_s, capacity, less in ((15, "of 100 /s", 0), (60, "of only 5 /s", 4),
+                                       (100, "of 100 /s", 0)):
+            page.run(point.format(time_s))
+            now = page.run(shown)
+            self.assertRegex(now["warehouse"],
+                             rf"^▸ load [\d.]+ {capacity}, ▸ queue [\d.]+, in service [\d.]+$")
+            self.assertRegex(now["index"], r"^▸ load [\d.]+ /s, ▸ queue")
+            self.assertEqual(page.run("document.querySelectorAll('.now .less').length"), less)
+        self.assertEqual(page.run("[...document.querySelectorAll('.now .culprit .name')]"
+                                  ".every(name => name.textContent.startsWith('warehouse'))"), True)
+        # The moment stays when a more precise answer comes, and follows the pointer in any chart.
+        page.wait("document.getElementById('page').dataset.replications === '20'")
+        page.settle()
+        self.assertEqual(page.run("document.querySelector('.services-now output').textContent"),
+                         "100.1 s")  # a step of the slider
+        left, top, width, height = page.run(
+            "(b => [b.x, b.y, b.width, b.height])(document.querySelector('.picture .drawing svg')"
+            ".getBoundingClientRect())")
+        page.run("document.querySelector('.picture').scrollIntoView()")
+        top = page.run("document.querySelector('.picture .drawing svg').getBoundingClientRect().y")
+        page.move_pointer(left + width / 2, top + height / 2)
+        self.assertRegex(page.run(shown)["warehouse"], "of only 5 /s")
+        # On paper nothing is cut off, and only the answer is there.
+        page.call("Emulation.setDeviceMetricsOverride", width=703, height=1000,
+                  deviceScaleFactor=1, mobile=False)
+        page.call("Emulation.setEmulatedMedia", media="print")
+        page.run("window.dispatchEvent(new Event('beforeprint'))")
+        page.settle()
+        self.assertEqual(page.run("document.documentElement.scrollWidth"), 703)
+        self.assertEqual(page.run("['live', 'tour'].map(id => "
+                                  "document.getElementById(id).offsetHeight)"), [0, 0])
+        self.assertEqual(page.problems, [])
+
     def test_moved_quickly_only_the_last_value_counts(self):
         page = self.browser
         key = "client.web.retry.max_attempts"
@@ -276,6 +500,15 @@ class PageTest(unittest.TestCase):
         self.assertIn("mode=legacy", page.run("document.getElementById('page').innerText"))
         self.assertIn("retrysim compare scenarios/deploy.toml --vary",
                       page.run("document.querySelector('#live pre').textContent"))
+        # Columns are called by what differs.
+        self.assertEqual(page.run("document.querySelector('#answer .changed').textContent"),
+                         "Compared: retry mode: standard against legacy.")
+        page.run("document.getElementById('differences').open = true")
+        page.wait("document.querySelectorAll('#differences th').length > 4")
+        heads = page.run("[...document.querySelectorAll(':is(#differences, #figures) thead th')]"
+                         ".map(head => head.textContent)")
+        self.assertLess({"mode", "mode=standard", "mode=legacy"}, set(heads))
+        self.assertFalse({"variant", "variant's"} & set(heads))
         # A value that has been moved can be compared with what it was.
         key = "fault.deploy.duration"
         page.move(key, 700)
@@ -395,6 +628,7 @@ class PageTest(unittest.TestCase):
                     self.assertLess(page.run(bottom.format(".picture figure", int(width > 390))),
                                     height)
                     self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width)
+                    self.assertEqual(page.run(NAMES_ON_LINES), [])
                     image = page.call("Page.captureScreenshot", format="png")["data"]
                     (screens / f"{width}-{scheme}.png").write_bytes(base64.b64decode(image))
         self.assertEqual(page.problems, [])

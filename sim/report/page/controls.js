@@ -56,9 +56,13 @@ class Controls {
   }
 
   row(key, base, label) {
-    return Knob.of(key, label, base, (value, anew = false) => {
-      this.scenario.edit(key, value, base);
-      this.changed(anew);
+    return Knob.of(key, label, base, {
+      change: (value, anew = false) => {
+        this.scenario.edit(key, value, base);
+        this.changed(anew);
+      },
+      refusal: this.refusalOf(key.path, async (edits) =>
+        (await this.refusals([edits], () => false))[0]),
     }).row;
   }
 
@@ -114,20 +118,23 @@ class Controls {
     this.offerRows(this.knobs);
   }
 
+  /** Promises why a key cannot have a value; `ask` does so of a list of edits. What is moved is
+   * moved in both variants of a comparison. */
+  refusalOf(path, ask) {
+    return async (toml) => {
+      const { other } = this.scenario, edit = editText([path, toml]), reason = await ask([edit]);
+      return reason !== null || !other || other[0] === path ? reason : ask([edit, editText(other)]);
+    };
+  }
+
   /** The same of the rows in an element, but for those that are folded. */
   offerRows(parent) {
-    const { offers, scenario: { other } } = this;
+    const { offers } = this;
     if (!offers) return;
     delete this.place.dataset.offers;
-    // What is moved is moved in both variants of a comparison.
-    const refusal = (path) => async (toml) => {
-      const edit = editText([path, toml]), reason = await offers.refusal([edit]);
-      return reason !== null || !other || other[0] === path ? reason
-        : offers.refusal([edit, editText(other)]);
-    };
     const isShown = (row) => !row.parentElement.closest("details:not([open])");
     for (const row of [...parent.querySelectorAll(".knob")].filter(isShown)) {
-      row.knob.offer(refusal(row.knob.key.path));
+      row.knob.offer(this.refusalOf(row.knob.key.path, (edits) => offers.refusal(edits)));
     }
     offers.end();
   }

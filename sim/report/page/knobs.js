@@ -24,42 +24,82 @@ function travelOf(key, value) {
     from: (v) => Math.log(Math.max(v, low) / low) / Math.log(high / low) };
 }
 
-/** A number as --set takes it. */
-const edited = (key, number) => (isDuration(key) ? `"${Number(number.toPrecision(6))}s"`
-  : String(Number(number.toPrecision(12))));
+const isPercentage = (key) => mostOf(key) === 1 && key.kind === "number";
 
-const shown = (key, number) => (isDuration(key) ? seconds(number)
-  : mostOf(key) === 1 && key.kind === "number" ? percent(number) : digits(number, 4));
+/** A number as --set takes it, with so many digits. */
+const edited = (key, number, significant = isDuration(key) ? 6 : 12) => {
+  const rounded = Number(number.toPrecision(significant));
+  return isDuration(key) ? `"${rounded}s"` : String(rounded);
+};
+
+/** With more digits than a slider's own values have, for those that are typed. */
+const shown = (key, number) => (isDuration(key) ? seconds(number, 9)
+  : isPercentage(key) ? percent(number, 9) : number >= 1e9 ? String(number) : digits(number, 9));
+
+/** A value of a key as people write it. */
+function valueText(key, toml) {
+  const number = numberOf(key, toml);
+  return Number.isNaN(number) ? String(tomlValue(toml)) : shown(key, number);
+}
+
+/**
+ * The value that someone has typed for a key: {toml}, or {fault} if it cannot be one. Numbers
+ * without a unit have that of the text that stood there before, `old`.
+ */
+function valueTyped(key, text, old, base) {
+  const word = otherWords(key).find((one) => one === text.toLowerCase());
+  if (word) return { toml: `"${word}"` };
+  const found = /^([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?) ?([a-zµ%]*)$/i
+    .exec(text.replace(/[\u202f\u00a0_]/g, ""));
+  const what = isDuration(key) ? "duration" : key.kind === "count" ? "whole number"
+    : isPercentage(key) ? "percentage" : "number";
+  const none = { fault: `“${text}” is no ${what}` };
+  if (!found) return none;
+  const unitOf = (whole) => (/ (\S+)$/.exec(whole) || [])[1];
+  const unit = (found[2] || unitOf(old) || (isDuration(key) ? "s" : "")).replace("µs", "us");
+  const factor = isDuration(key) ? UNITS[unit] : isPercentage(key) ? { "%": 0.01, "": 1 }[unit]
+    : { "": 1 }[unit];
+  const number = Number(found[1]) * factor;
+  if (!Number.isFinite(number) || (key.kind === "count" && !Number.isInteger(number))) return none;
+  if (exists(key.min) && number < key.min) return { fault: `at least ${shown(key, key.min)}` };
+  if (exists(key.max) && number > key.max) return { fault: `at most ${shown(key, key.max)}` };
+  if (number < 0) return { fault: `at least ${shown(key, 0)}` };
+  const toml = edited(key, number, 12);
+  return { toml: isSame(key, toml, base) ? base : toml };
+}
 
 /** Words beside the numbers that a key may have. */
 const otherWords = (key) => (key.others || []).filter((word) => word !== "sdk");
 
 /**
  * A row. `base` is the key's value in the scenario itself. `change` takes a TOML text, and whether
- * other keys may have other values then. `offer` takes a function from a TOML text to the promise of
- * why the scenario cannot have it, or null, and the row keeps to that.
+ * other keys may have other values then; `refusal` promises why the scenario cannot have one, or
+ * null. `offer` takes a function that does the same for all that the row offers, and the row keeps
+ * to that.
  */
 class Knob {
-  constructor(key, label, base, change) {
-    Object.assign(this, { key, base, change });
-    const name = el("span", { class: "key", title: `${key.path}: ${key.meaning || ""}` }, label);
-    this.row = el("label", { class: `knob${base === key.toml ? "" : " edited"}` }, name, this.parts());
+  constructor(key, label, base, { change, refusal }) {
+    Object.assign(this, { key, label, base, change, refusal, id: `knob-${++Knob.count}` });
+    const name = el("label", { class: "key", for: this.id, title: `${key.path}: ${key.meaning || ""}` },
+      label);
+    this.row = el("div", { class: `knob${base === key.toml ? "" : " edited"}` }, name, this.parts());
     this.row.knob = this;
   }
 
-  static of(key, label, base, change) {
+  static of(key, label, base, takers) {
     const isWord = Number.isNaN(numberOf(key)) && !otherWords(key).includes(tomlValue(key.toml));
     const Kind = wordsOf(key) ? WordKnob : isWord ? TextKnob : SliderKnob;
-    return new Kind(key, label, base, change);
+    return new Kind(key, label, base, takers);
   }
 }
+Knob.count = 0;
 
 class WordKnob extends Knob {
   parts() {
     this.now = String(tomlValue(this.key.toml));
     this.options = wordsOf(this.key).map((word) => el("option", { value: word, "data-words": word,
       selected: word === this.now, disabled: word !== this.now }, word));
-    const select = el("select", { "data-key": this.key.path,
+    const select = el("select", { id: this.id, "data-key": this.key.path,
       onchange: () => this.change(wordToml(this.key, select.value), true) }, this.options);
     return [select];
   }
@@ -73,7 +113,7 @@ class WordKnob extends Knob {
 
 class TextKnob extends Knob {
   parts() {
-    const field = el("input", { type: "text", "data-key": this.key.path, value: this.key.toml,
+    const field = el("input", { type: "text", id: this.id, "data-key": this.key.path, value: this.key.toml,
       onchange: () => this.change(field.value, true) });
     return [field];
   }
@@ -81,23 +121,27 @@ class TextKnob extends Knob {
   offer() {}
 }
 
+/** A slider, and a field beside it for exact values. */
 class SliderKnob extends Knob {
   static STEPS = 1000;
   static WORD = 50;  // steps beyond the numbers, where a word is
 
   parts() {
-    const { key, base } = this, value = numberOf(key), [word = null] = otherWords(key);
+    const { key, base } = this, [word = null] = otherWords(key);
     this.travel = travelOf(key, numberOf(key, base));
     this.last = SliderKnob.STEPS;  // place of a number
     this.word = word;
     // Where the slider stands for what the scenario itself has, it is that to the last digit.
     this.home = this.placeOf(numberOf(key, base));
-    this.output = el("output");
-    this.input = el("input", { type: "range", min: 0, max: this.last + (word ? SliderKnob.WORD : 0),
-      "data-key": key.path, oninput: () => this.moved(Number(this.input.value)) });
-    this.input.value = Number.isNaN(value) ? this.last + SliderKnob.WORD : this.placeOf(value);
-    this.output.textContent = Number.isNaN(value) ? String(tomlValue(key.toml)) : shown(key, value);
-    return [this.input, this.output];
+    this.input = el("input", { type: "range", id: this.id, min: 0,
+      max: this.last + (word ? SliderKnob.WORD : 0), "data-key": key.path,
+      oninput: () => this.moved(Number(this.input.value)) });
+    this.field = el("input", { type: "text", class: "exact", "data-exact": key.path,
+      "aria-label": `${this.label}, exact value`, autocomplete: "off", spellcheck: "false",
+      onchange: () => this.typed(), onkeydown: (event) => this.pressed(event) });
+    this.said = el("span", { class: "refused", id: `${this.id}-refused`, role: "alert", hidden: true });
+    this.show(key.toml);
+    return [this.input, this.field, this.said];
   }
 
   placeOf(number) { return Math.round(SliderKnob.STEPS * this.travel.from(number)); }
@@ -105,11 +149,68 @@ class SliderKnob extends Knob {
     return x === this.home ? this.base : edited(this.key, this.travel.at(x / SliderKnob.STEPS));
   }
   tomlAt(x) { return x > this.last ? `"${this.word}"` : this.numberAt(x); }
+  textOf(toml) { return valueText(this.key, toml); }
+
+  /** Slider and field stand for a value. One beyond the slider's end leaves it there. */
+  show(toml) {
+    const number = numberOf(this.key, toml);
+    this.input.value = Number.isNaN(number) ? this.last + SliderKnob.WORD
+      : Math.min(this.last, this.placeOf(number));
+    this.write(toml);
+  }
+
+  write(toml) {
+    this.toml = toml;
+    this.field.value = this.textOf(toml);
+    this.input.setAttribute("aria-valuetext", this.field.value);
+    this.refuse(null);
+  }
 
   moved(x) {
-    this.output.textContent = x > this.last ? this.word
-      : shown(this.key, numberOf(this.key, this.numberAt(x)));
-    this.change(this.tomlAt(x));
+    this.write(this.tomlAt(x));
+    this.change(this.toml);
+  }
+
+  /** The arrow keys move the slider by a step; Escape takes back what was typed. */
+  pressed(event) {
+    const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+    if (step && !this.input.disabled) {
+      this.input.value = Number(this.input.value) + step;
+      this.moved(Number(this.input.value));
+    } else if (event.key === "Escape") this.write(this.toml);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Takes what was typed if the scenario can have it; otherwise says why not, and what it can. */
+  async typed() {
+    const text = this.field.value.trim();
+    const { toml, fault } = valueTyped(this.key, text, this.textOf(this.toml), this.base);
+    const asked = this.asked = {};  // a later one counts more
+    const reason = fault || await this.refusal(toml);
+    if (asked !== this.asked || !this.row.isConnected) return;
+    if (reason !== null) {
+      this.refuse(`${reason.slice(0, 200)} – the slider goes from ${this.textOf(this.tomlAt(
+        Number(this.input.min)))} to ${this.textOf(this.tomlAt(this.last))}`);
+      return;
+    }
+    this.show(toml);
+    this.change(toml);
+  }
+
+  /** Says why the field's text is not the value; null: it is. */
+  refuse(reason) {
+    if (reason === null) this.asked = null;
+    this.said.hidden = reason === null;
+    this.said.textContent = reason || "";
+    if (reason === null) {
+      this.field.removeAttribute("aria-invalid");
+      this.field.removeAttribute("aria-describedby");
+    } else {
+      this.field.setAttribute("aria-invalid", "true");
+      this.field.setAttribute("aria-describedby", this.said.id);
+    }
   }
 
   async offer(refusal) {

@@ -180,10 +180,9 @@ class CommandLine {
     this.scenario = scenario;
     this.command = el("pre", {});
     this.files = el("div", { class: "files" });
+    this.events = el("p", { class: "note events" });
     this.fold = el("details", {},
-      el("summary", {}, "the same on the command line, and as files"), this.command,
-      el("p", { class: "note" }, "It has the same events, one by one, and figures that agree to nine ",
-        "digits or more."),
+      el("summary", {}, "the same on the command line, and as files"), this.command, this.events,
       pageButton("scenario.toml", () => save("scenario.toml", new Blob([results[0].toml]))),
       pageButton("copy the command", () => {
         getSelection().selectAllChildren(this.command);
@@ -194,7 +193,10 @@ class CommandLine {
 
   get text() { return this.command.textContent; }
 
-  show({ vary, edits, replications }) {
+  show({ vary, edits, replications, answer }) {
+    this.events.textContent = "It has the same events, one by one, and figures that agree to nine " +
+      `digits or more: ${digits(answer.events, 12)} events${
+        vary.length > 0 ? "" : `, fingerprint ${answer.fingerprint}`}.`;
     const quoted = (option) => (edit) => `${option} '${edit.replace(/'/g, "'\\''")}'`;
     this.command.textContent = [vary.length > 0 ? "retrysim compare" : "retrysim run",
       this.scenario.isOwn ? "scenario.toml" : this.scenario.shipped.path,
@@ -242,6 +244,9 @@ class LivePage {
       pageButton("link to this", () => this.address.share()), this.address.field),
     this.controls.knobs, this.controls.others, this.messages.line, this.text.mistakes,
     this.text.fold, this.commandLine.fold);
+    this.tour = new Tour({ open: (story) => this.choose(this.placeOf(story)),
+      attempt: (story, one) => this.attempt(story, one) });
+    if (!this.isReport) this.place.after(this.tour.element);
   }
 
   /** With the engine the page opens what its address says; whatever that is, it opens. */
@@ -265,6 +270,16 @@ class LivePage {
     this.messages.tell([]);
     this.take(this.shipped[number]);
     this.describe(run);
+  }
+
+  placeOf(story) { return this.shipped.findIndex(({ name }) => name === story.scenario); }
+
+  /** What a story says to try. */
+  attempt(story, { edits, other = null }) {
+    this.messages.tell([]);
+    this.take(this.shipped[this.placeOf(story)]);
+    this.scenario.change(edits, other);
+    this.describe();
   }
 
   take(shipped, toml) {
@@ -300,6 +315,7 @@ class LivePage {
     quick.stop();
     patient.stop();
     scenario.touch();
+    this.tour.follow(scenario);
     this.controls.endOffers();
     const isAtOnce = run && !scenario.other, reading = engines.keys(isAtOnce ? patient : quick);
     this.reading = reading;
@@ -323,6 +339,7 @@ class LivePage {
   /** Something has been moved: what runs for older values is of no interest any more. */
   changed() {
     this.scenario.touch();
+    this.tour.follow(this.scenario);
     if (!this.reading) this.engines.patient.stop();
     this.commandLine.forgetFiles();
     this.checkOther();
@@ -351,11 +368,11 @@ class LivePage {
     this.commandLine.show(done);
     // The head of a comparison's scenario says how it was asked for.
     const head = isCompared ? `# Variant of a comparison\n#   ${this.commandLine.text}\n\n` : "";
-    renderPage([{ ...answer.result, toml: head + answer.result.toml, series: answer.series }]);
+    renderPage([{ ...answer.result, toml: head + answer.result.toml, series: answer.series,
+      changed: done.isNewest ? this.scenario.changes() : null }]);
     document.title = `${answer.result.title} - retrysim`;
     this.messages.say(`${plural(replications, "replication")}${isCompared ? " of each" : ""} in ${
-      digits(ms / 1000, 2)} s, ${digits(answer.events, 3)} events${
-      isCompared ? "" : `, fingerprint ${answer.fingerprint}`}.`);
+      digits(ms / 1000, 2)} s.`);
     page.dataset.replications = replications;
     page.dataset.fingerprint = answer.fingerprint;
     page.dataset.shown = Number(page.dataset.shown || 0) + 1;

@@ -91,6 +91,27 @@ class LiveScenario {
   describe(keys, base) {
     this.keys = keys.map((key) => ({ ...key, toml: this.edits.get(key.path) ?? key.toml }));
     this.base = new Map(base.map((key) => [key.path, key.toml]));
+    this.described = this.toml;
+  }
+
+  /** What has been changed from the scenario itself, in words: "Changed: length of the fault: 45 s →
+   * 60 s." Null while the keys are not known. */
+  changes() {
+    if (this.described !== this.toml) return null;
+    const [compared = null, other] = this.other || [];
+    const changed = [...this.edits].filter(([path]) => path !== compared)
+      .map(([path, toml]) => this.changeOf(path, toml, "→")).filter(Boolean);
+    return [changed.length > 0 && `Changed: ${changed.join("; ")}.`,
+      compared && `Compared: ${this.changeOf(compared, other, "against")}.`].filter(Boolean).join(" ");
+  }
+
+  changeOf(path, toml, between) {
+    const main = this.mainKeys().find(({ key }) => key.path === path), key = this.keyOf(path);
+    if (!key) return `${inShort(path)}: ${inShort(toml)}`;
+    const from = between === "against" ? this.valueOf(key) : main ? main.base : this.baseOf(key);
+    if (isSame(key, from, toml)) return null;
+    const [old, now] = [from, toml].map((value) => inShort(valueText(key, value)));
+    return `${main ? main.label : path}: ${old} ${between} ${now}`;
   }
 
   baseOf(key) { return this.base.get(key.path) ?? key.toml; }
