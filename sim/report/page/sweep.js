@@ -39,6 +39,7 @@ function sliders(result, move) {
     const value = el("output", {}, ""), name = slider.label;
     const show = () => {
       value.textContent = choiceText(slider, choicesOf(result, result.v)[s]);
+      input.setAttribute("aria-valuetext", value.textContent);
     };
     const input = el("input", { type: "range", min: 0, max: slider.choices.length - 1, step: 1,
       "aria-label": name, oninput: () => {
