@@ -44,7 +44,7 @@ enum class SizeVerdict : std::uint8_t {
   kSafe,    ///< at least the stated share of runs is good, with the stated confidence
   kLikely,  ///< all runs of the first stage are good; no more were made
   kUnsafe,  ///< fewer are, with that confidence
-  kOpen,    ///< all runs that were allowed do not tell
+  kOpen,    ///< too close to the share: as many runs as are allowed do not tell, or hardly would
 };
 template <>
 inline constexpr std::string_view kWords<SizeVerdict> = "safe|likely|unsafe|open";

@@ -76,9 +76,9 @@ class Tested {
     error_ = error_of_each(search);
   }
 
-  /// Tests a place until its verdict is known, its first stage has only good runs, or it has had
-  /// enough runs for a look; with `firmly`, until the verdict is known. Stops after `most_runs`
-  /// anyway.
+  /// Tests a place until its verdict is known, or its first stage has only good runs; with
+  /// `firmly`, until the verdict is known. Stops anyway where runs up to `most_runs` would hardly
+  /// tell.
   const SizeProbe& test(std::size_t place, bool firmly) {
     State& state = states_[place];
     SizeProbe& probe = state.probe;
@@ -86,10 +86,13 @@ class Tested {
     while (true) {
       if (probe.runs >= search_.first_stage) {
         judge(state);
-        const bool done =
-            probe.verdict == SizeVerdict::kSafe || probe.verdict == SizeVerdict::kUnsafe ||
-            (probe.verdict == SizeVerdict::kLikely && !firmly) || probe.runs >= search_.most_runs;
-        if (done) return probe;
+        const bool is_known =
+            probe.verdict == SizeVerdict::kSafe || probe.verdict == SizeVerdict::kUnsafe;
+        if (is_known || (probe.verdict == SizeVerdict::kLikely && !firmly)) return probe;
+        if (!may_be_decided(state)) {
+          probe.verdict = SizeVerdict::kOpen;
+          return probe;
+        }
       }
       stop_point();
       const std::size_t next = next_stage(state);
@@ -123,11 +126,6 @@ class Tested {
     return Selection::most_capital(numbers, claim, claim) >= wanted;
   }
 
-  std::size_t runs_of_look() const {
-    constexpr std::size_t kStages = 5;
-    return std::min(search_.most_runs, kStages * search_.first_stage);
-  }
-
   static std::vector<double> opposite(const std::vector<double>& runs) {
     std::vector<double> bad;
     for (const double r : runs) bad.push_back(1 - r);
@@ -158,6 +156,30 @@ class Tested {
       (wins(std::span(numbers).first(n + middle), claim, wanted) ? high : low) = middle;
     }
     return high;
+  }
+
+  /// Whether the runs that are left would decide if they went on as those so far, give or take a
+  /// few standard errors.
+  bool may_be_decided(const State& state) const {
+    constexpr double kErrors = 2.5;  // with fewer, values that all runs would tell are given up
+    const std::size_t n = state.probe.runs;
+    if (n >= search_.most_runs) return false;
+    const double share = static_cast<double>(state.probe.good) / static_cast<double>(n);
+    const double error = kErrors * std::sqrt(share * (1 - share) / static_cast<double>(n));
+    return wins(continued(state.runs, share + error), search_.share, 1 / error_) ||
+           wins(opposite(continued(state.runs, share - error)), 1 - search_.share, 1 / error_);
+  }
+
+  /// The runs, and as many more as are allowed, of which a share is good at even distances.
+  std::vector<double> continued(std::vector<double> runs, double share) const {
+    const double good = std::clamp(share, 0.0, 1.0);
+    const std::size_t n = runs.size();
+    runs.resize(search_.most_runs);
+    for (std::size_t i = n; i < runs.size(); ++i) {
+      const auto made = static_cast<double>(i - n);
+      runs[i] = std::floor((made + 1) * good) - std::floor(made * good);
+    }
+    return runs;
   }
 
   /// Number of runs after the next stage: as many as it takes to decide if all further ones are
@@ -317,16 +339,12 @@ class NextTests {
       case SizeOutcome::kWindow:
         firmly(a_.at);
         firmly(a_.to);
-        inside();
         break;
       case SizeOutcome::kNotMonotone:
         for (const SizeProbe& p : a_.probes) firmly(p.place);
         break;
       case SizeOutcome::kNoneSafe:
-        break;
       case SizeOutcome::kOpen:
-        firmly(a_.probes.front().place);
-        firmly(a_.probes.back().place);
         break;
     }
     return std::move(next_);
@@ -335,21 +353,7 @@ class NextTests {
  private:
   void firmly(std::optional<std::size_t> place) {
     const SizeProbe* p = place ? a_.find(*place) : nullptr;
-    if (p == nullptr || p->runs >= search_.most_runs) return;
-    if (p->verdict != SizeVerdict::kLikely && p->verdict != SizeVerdict::kOpen) return;
-    next_.firmly.push_back(*place);
-  }
-
-  /// Tests open values between values that pass: they decide whether safe values are all on one
-  /// side.
-  void inside() {
-    const auto passes = [](const SizeProbe& p) { return p.passes(); };
-    const auto first = std::ranges::find_if(a_.probes, passes);
-    for (auto p = first; p != a_.probes.end(); ++p) {
-      if (p->verdict == SizeVerdict::kOpen && std::any_of(p, a_.probes.end(), passes)) {
-        firmly(p->place);
-      }
-    }
+    if (p != nullptr && p->verdict == SizeVerdict::kLikely) next_.firmly.push_back(*place);
   }
 
   void edge() {
@@ -362,7 +366,6 @@ class NextTests {
     };
     firmly(a_.at);
     firmly(place(-1));
-    inside();
     if (!a_.beyond) firmly((a_.is_largest ? a_.probes.back() : a_.probes.front()).place);
     for (const int steps : {1, -2}) {
       const auto beside = place(steps);

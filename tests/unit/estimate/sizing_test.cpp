@@ -169,6 +169,30 @@ TEST_CASE("on smooth curves the value is safe, and the one below is not", "[esti
   CHECK(single >= 70);
 }
 
+TEST_CASE("runs that would hardly tell are not made", "[estimate][sizing]") {
+  // Where the truth is the share itself no number of runs tells, and most are spared. Farther away
+  // a value is known nearly as often as with all runs: those given up are like the share so far.
+  const auto found_at = [](double height) {
+    struct Found {
+      std::size_t runs = 0;
+      int known = 0;
+    } found;
+    for (unsigned seed = 1; seed <= 60; ++seed) {
+      const SizeAnswer a = size_of(
+          grid_of(2), [&](std::size_t place) { return place == 0 ? 0.0 : height; }, seed);
+      found.runs += a.find(1)->runs;
+      found.known += a.find(1)->verdict == SizeVerdict::kOpen ? 0 : 1;
+    }
+    return found;
+  };
+  const auto at = found_at(0.95);
+  CHECK(at.runs < 60 * 600);
+  CHECK(at.known <= 5);
+  // As many as with all thousand runs: 60 and 60.
+  CHECK(found_at(0.9).known >= 58);
+  CHECK(found_at(0.985).known >= 58);
+}
+
 TEST_CASE("no value has more runs than are allowed", "[estimate][sizing]") {
   SizeSearch s = grid_of(12);
   const auto step = [](std::size_t p) { return p >= 6 ? 1.0 : 0.0; };
