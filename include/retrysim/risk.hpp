@@ -147,8 +147,9 @@ struct RiskMoment {
 
 /// One period that was drawn: what its faults cost.
 struct DrawnPeriod {
-  std::size_t faults = 0;   ///< that begin in it
-  double disturbed_s = 0;   ///< faults with their aftermaths
+  std::size_t faults = 0;  ///< that begin in it
+  /// Faults with their aftermaths; of faults simulated together only the last one has one.
+  double disturbed_s = 0;
   std::size_t lasting = 0;  ///< faults after which the system did not recover by itself
   double bad = 0;  ///< requests that failed or were too slow, those without a fault included
   double availability = 1;  ///< 1 - bad / requests
@@ -160,6 +161,7 @@ struct DrawnPeriod {
 struct DrawnPeriods {
   double requests_per_s = 0;  ///< that the SLO counts, without a fault
   double quiet_bad = 0;       ///< the share of these that is bad
+  double quiet_s = 0;         ///< both were measured for so long, in ten runs
   /// A quiet stretch is simulated for this long after the system has recovered; the rest, up to the
   /// next fault, is skipped.
   Duration settle;

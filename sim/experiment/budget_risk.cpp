@@ -200,44 +200,66 @@ class BudgetSearch {
     if (progress_) progress_(point_, stage);
   }
 
-  /// The rate, and the share of bad requests, of a time without faults.
+  /// The rate, and the share of bad requests, of a time without faults. The second is measured for
+  /// as long as some seconds of work allow, so that a system that tips over by itself is seen to.
   void measure_quiet() {
     say("quiet time");
-    constexpr std::size_t kRuns = 10;
-    constexpr Duration kMost = Duration::seconds(3'600);
-    Scenario quiet = base_;
-    quiet.random_faults.clear();
-    quiet.duration = std::min(base_.duration, std::max(kMost, base_.warmup * 2));
-    quiet.interval = quiet.duration;
-    execution::Units units;
-    units.count = kRuns;
-    units.unit = [](std::size_t i) { return execution::Unit{0, static_cast<std::uint32_t>(i)}; };
-    units.scenario = [&](std::size_t) { return execution::borrowed(quiet); };
-    // So that there is a budget, whose size does not matter here.
-    quiet.slos.front().requests_per_window = 1;
-    const auto found =
-        execution::before_more([&] { return execution::get_budgets(std::move(units), run_); });
-    double requests = 0, bad = 0, events = 0;
-    for (const execution::UnitBudgets& unit : found) {
-      for (const auto& f : stats::from_slo_numbers(unit.numbers)) {
-        if (!f) continue;
-        requests += f->requests;
-        bad += f->bad;
-      }
-      events += static_cast<double>(unit.events);
-      study_.events += unit.events;
+    constexpr double kMostEvents = 2e7, kShareOfEffort = 0.1;
+    const Duration shortest = std::min(base_.duration, std::max(kHour, base_.warmup * 2));
+    QuietTime quiet = simulate_quiet(shortest);
+    events_per_s_ = quiet.events / quiet.simulated_s;
+    const double most =
+        std::min(kMostEvents, kShareOfEffort * static_cast<double>(plan_.effort)) / kQuietRuns;
+    const double longest_s = plan_.period.in_seconds();
+    const double length_s = quiet.events > 0 ? std::min(longest_s, most / events_per_s_) : 0;
+    if (length_s > 2 * shortest.in_seconds()) {
+      quiet = simulate_quiet(Duration::from_seconds(length_s));
     }
-    const double measured_s = kRuns * (quiet.duration - quiet.warmup).in_seconds();
-    drawn_.requests_per_s = requests / measured_s;
-    drawn_.quiet_bad = requests > 0 ? bad / requests : 0;
-    events_per_s_ = events / (kRuns * quiet.duration.in_seconds());
+    drawn_.requests_per_s = quiet.requests / quiet.measured_s;
+    drawn_.quiet_bad = quiet.requests > 0 ? quiet.bad / quiet.requests : 0;
+    drawn_.quiet_s = quiet.measured_s;
     requests_per_window_ = slo_.requests_per_window > 0
                                ? slo_.requests_per_window
                                : drawn_.requests_per_s * slo_.window.in_seconds();
     if (requests_per_window_ > 0) return;
     throw RequestError(
         fmt::format("{}: no request was made that slo.{} counts, in {} without a fault",
-                    RequestError::part("event"), slo_.name, scenario::to_text(quiet.duration)));
+                    RequestError::part("event"), slo_.name, scenario::to_text(shortest)));
+  }
+
+  static constexpr std::size_t kQuietRuns = 10;
+  static constexpr Duration kHour = Duration::seconds(3'600);
+
+  struct QuietTime {
+    double requests = 0, bad = 0, events = 0;
+    double simulated_s = 0, measured_s = 0;  ///< of all runs, with and without their warm-up
+  };
+
+  QuietTime simulate_quiet(Duration duration) {
+    Scenario scenario = base_;
+    scenario.random_faults.clear();
+    scenario.duration = scenario.interval = duration;
+    // So that there is a budget, whose size does not matter here.
+    scenario.slos.front().requests_per_window = 1;
+    execution::Units units;
+    units.count = kQuietRuns;
+    units.unit = [](std::size_t i) { return execution::Unit{0, static_cast<std::uint32_t>(i)}; };
+    units.scenario = [&](std::size_t) { return execution::borrowed(scenario); };
+    const auto found =
+        execution::before_more([&] { return execution::get_budgets(std::move(units), run_); });
+    QuietTime quiet;
+    for (const execution::UnitBudgets& unit : found) {
+      for (const auto& f : stats::from_slo_numbers(unit.numbers)) {
+        if (!f) continue;
+        quiet.requests += f->requests;
+        quiet.bad += f->bad;
+      }
+      quiet.events += static_cast<double>(unit.events);
+      study_.events += unit.events;
+    }
+    quiet.simulated_s = kQuietRuns * duration.in_seconds();
+    quiet.measured_s = kQuietRuns * (duration - scenario.warmup).in_seconds();
+    return quiet;
   }
 
   /// Draws and simulates periods until there are so many; false if the effort is used up before.
@@ -297,6 +319,18 @@ class BudgetSearch {
     }
     return end;
   }
+  /// The time in which at least one of its faults is there.
+  double faults_s(const Stretch& s) const {
+    Duration sum;
+    Time until = first_start(s);
+    for (std::size_t i = s.first; i <= s.last; ++i) {
+      const FaultSpec& fault = draws_[s.draw][i];
+      const Time end = fault.start + fault.duration;
+      if (end > until) sum += end - std::max(until, fault.start);
+      until = std::max(until, end);
+    }
+    return sum.in_seconds();
+  }
   Duration length_of(const Stretch& s) const {
     return warmup_ + before_ + (last_end(s) - first_start(s)) + s.tail;
   }
@@ -349,19 +383,15 @@ class BudgetSearch {
 
   void take(Stretch& s, const execution::UnitBudgets& found) {
     const std::shared_ptr<const Scenario> scenario = scenario_of(s);
-    const std::vector<stats::SloEvent> events = stats::slo_events(*scenario);
     const auto figures = stats::from_slo_numbers(found.numbers);
     s.is_done = true;
     s.is_lasting = false;
     s.bad = static_cast<double>(found.bad_since_first.front());
     s.counted_s = length_of(s).in_seconds() - (warmup_ + before_).in_seconds();
     const stats::SloFigures& last = figures.back().value();
-    s.disturbed_s = last.end_s - events.back().start.in_seconds();
-    for (std::size_t e = 0; e + 1 < events.size(); ++e) {
-      s.disturbed_s += (events[e].fault_end - events[e].start).in_seconds();
-    }
     const Duration shift = (first_start(s) - Time::zero()) - warmup_ - before_;
     s.over = Time::zero() + Duration::from_seconds(last.end_s) + shift;
+    s.disturbed_s = faults_s(s) + std::max(0.0, (s.over - last_end(s)).in_seconds());
     if (last.over != 0) return;
     if (s.tail < most_tail_) {
       s.tail = std::min(most_tail_, Duration::nanoseconds(4 * s.tail.count()));

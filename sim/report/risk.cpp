@@ -406,8 +406,12 @@ class RiskReport {
     if (drawn.quiet_bad <= kWorthSaying) return "";
     const double all = drawn.quiet_bad * drawn.requests_per_s * plan_.period.in_seconds();
     const Means means(drawn);
-    return fmt::format("Without any fault {} of the requests are bad, too: {} of all bad ones.",
-                       used_text(drawn.quiet_bad), used_text(all / std::max(all, means.bad)));
+    return fmt::format(
+        "Without any fault {} of the requests are bad, too, as {} of such time showed: {} of all "
+        "bad "
+        "ones.",
+        used_text(drawn.quiet_bad), said_long_time(drawn.quiet_s),
+        used_text(all / std::max(all, means.bad)));
   }
 
   std::string skipping() const {
