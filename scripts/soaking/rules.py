@@ -427,6 +427,7 @@ class Mender:
         servers = self.get(("service", service), "servers")
         if servers in (None, "unlimited"):
             self.drop(prefix, "capacity")
+            self.drop(prefix, "at_load")
         self.fit_chance(prefix)
         if self.get(("service", service), "model") != "queue":
             self.drop(prefix, "errors.at")

@@ -450,6 +450,11 @@ void resolve_fault(Tables& t, const Member& member, const Node& siblings) {
                      keys.path() + ".capacity has no meaning for the unlimited servers of " +
                          in_quotes(target.name) + "; expected a number of servers there");
     }
+    if (target.servers == ServiceSpec::kUnlimited && chance.at_load > 0) {
+      t.problems.add(keys.place_of("at_load"),
+                     keys.path() + ".at_load: the unlimited servers of " + in_quotes(target.name) +
+                         " are never busy to a share; expected a number of servers there");
+    }
   }
   if (chance.is_random()) {
     t.loaded.scenario.random_faults.push_back({std::move(spec), std::move(chance)});

@@ -269,6 +269,9 @@ TEST_CASE("mistakes in faults at random are said", "[random_faults]") {
              Catch::Contains("fault.a.at_load has no meaning without per_year"));
   CHECK_THAT(errors("[fault.a]\nper_year = 9\nload_exponent = 2\nduration = \"1s\"\n" + down),
              Catch::Contains("fault.a.load_exponent has no meaning without at_load"));
+  CHECK_THAT(errors("[fault.a]\nper_year = 9\nat_load = 0.5\nduration = \"1s\"\n" + down,
+                    {"service.api.servers=\"unlimited\""}),
+             Catch::Contains("fault.a.at_load: the unlimited servers of \"api\" are never busy"));
   CHECK_THAT(errors("[fault.a]\nduration = \"1s\"\n" + down), Catch::Contains("start is missing"));
   CHECK_THAT(errors("[fault.a]\nper_year = 1e12\nduration = \"1s\"\n" + down, {"fault_draw=1"}),
              Catch::Contains("fault_draw = 1: the faults at random are more than 10000"));
