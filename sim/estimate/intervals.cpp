@@ -7,6 +7,7 @@
 #include <retrysim/metrics.hpp>
 
 #include "kernel/boost_math.hpp"
+#include "kernel/stop.hpp"
 
 #include <boost/math/distributions/binomial.hpp>
 
@@ -197,7 +198,9 @@ Estimates estimates_of(const std::vector<RunSeries>& runs, std::size_t index, Su
                        std::size_t sums_per_bin, std::span<const SeriesColumn> columns) {
   Estimates estimates;
   std::vector<double> values;
+  StopCounter<1024> stop;
   for (std::size_t bin = 0; bin < runs.front().bins; ++bin) {
+    stop.count();
     for (const SeriesColumn& column : columns) {
       values.clear();
       for (const RunSeries& run : runs) {

@@ -110,6 +110,7 @@ class GraphBuilder {
   void add_groups(const RunResult& run, stats::BinRange bins, GraphStretch& stretch) const {
     const std::size_t groups = std::min(stretch.groups.size(), run.clients.size());
     for (std::size_t g = 0; g < groups; ++g) {
+      stop_point();
       const std::vector<ClientBin>& own = run.clients[g].bins;
       const std::size_t last = std::min(bins.last, own.size());
       for (std::size_t i = bins.first; i < last; ++i) stretch.groups[g].merge(own[i].flow);

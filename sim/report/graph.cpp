@@ -4,6 +4,7 @@
 #include "flow/calls.hpp"
 #include "flow/capacity.hpp"
 #include "flow/demand.hpp"
+#include "kernel/stop.hpp"
 #include "report/document/text.hpp"
 #include "scenario/text/names.hpp"
 
@@ -370,6 +371,7 @@ Json graph_json(const Scenario& scenario, std::span<const ResolvedKey> keys) {
   graph["clients"] = graph["calls"] = Json::array();
   const flow::CallGraph calls(scenario);
   for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
+    stop_point();
     const std::optional<std::size_t> caller = calls.caller_of(g);
     graph[caller ? "calls" : "clients"].push_back(group_json(scenario, g, caller, texts));
   }

@@ -462,6 +462,7 @@ ByGroup<stats::GroupLevels> Books::group_levels() const {
 std::string Books::wrong_level(const RunResult& result) const {
   const ByGroup<stats::GroupLevels> real = group_levels();
   for (const GroupId i : Ids<GroupId>(real.size())) {
+    stop_point();
     const std::string wrong = wrong_level_of_group(result, i, real[i]);
     if (!wrong.empty()) return "client " + state_.scenario.clients[i].name + ": " + wrong;
   }

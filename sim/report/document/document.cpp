@@ -138,9 +138,12 @@ class TableText {
 
   /// The heading and the rows, in the selected columns.
   std::string lines(const Selection& selection) const {
+    stop_point();
     std::string rows;
     const TextRow* title = nullptr;
+    StopCounter<128> stop;
     for (const TextRow& row : table_.rows) {
+      stop.count();
       if (table_.fixed > 0 && row.cells.size() == 1) {
         title = &row;
       } else if (table_.fixed == 0 || says_something(row, selection)) {
@@ -640,10 +643,11 @@ void Document::write_files(ResultFolder& folder) const {
   folder.write(std::string(kResultJson), [&](Sink& sink) {
     JsonText text = members_text();
     JsonText whole = text;
-    const auto members = json_in(kResultJson, whole.end_object().take());
+    auto members = json_in(kResultJson, whole.end_object().take());
     text.key("pictures").json(pictures_of(members, [&](std::string_view name) {
       return tables.find(name);
     }));
+    take_apart(members);
     sink.write(sealed(std::move(text), folder.identity(), folder.files()));
   });
   folder.commit();

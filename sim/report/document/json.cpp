@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/document/json.hpp"
 
+#include "kernel/stop.hpp"
 #include "report/document/text.hpp"
 
 #include <algorithm>
@@ -81,6 +82,17 @@ JsonText& JsonText::real(std::optional<double> value) {
 }
 
 JsonText& JsonText::json(const nlohmann::ordered_json& value) {
+  stop_point();
+  const auto is_container = [](const auto& part) { return part.is_structured(); };
+  // In parts, since a whole picture of a large graph takes long.
+  if (value.is_array() && std::ranges::any_of(value, is_container)) {
+    begin_array();
+    for (const nlohmann::ordered_json& element : value) json(element);
+    return end_array();
+  }
+  if (value.is_object() && std::ranges::any_of(value, is_container)) {
+    return begin_object().members(value).end_object();
+  }
   next();
   // Texts have no line feeds: these are escaped.
   const std::string lines = dumped(value);

@@ -58,6 +58,9 @@ nlohmann::ordered_json read_json(const std::filesystem::path& file,
 /// The JSON of `text`, the content of `file`.
 nlohmann::ordered_json json_in(const std::filesystem::path& file, const std::string& text);
 
+/// Frees what the members of `json` hold, with stop points: of a large result that takes long.
+void take_apart(nlohmann::ordered_json& json);
+
 /// Calls `read` and turns a member of `file` that is missing or of another type than expected into
 /// DamagedResult.
 void read_members(const std::filesystem::path& file, const std::function<void()>& read);

@@ -527,7 +527,9 @@ class RunPictures {
     constexpr double kRoom = 1.06, kFew = 40;
     const AxisOf what{unit_words(draft.unit, draft.is_share), draft.unit, draft.is_share};
     std::vector<Line> limits;
+    StopCounter<64> stop;
     for (const Line& line : draft.lines) {
+      stop.count();
       if (line.is_limit()) limits.push_back(line);
     }
     dash_coinciding(draft.lines, top);
@@ -541,7 +543,10 @@ class RunPictures {
     if (draft.is_optional) json["optional"] = true;
     if (draft.is_load) json["together"] = "load";
     if (!draft.service.empty()) json["service"] = draft.service;
-    for (Line& line : draft.lines) json["series"].push_back(std::move(line.json));
+    for (Line& line : draft.lines) {
+      stop.count();
+      json["series"].push_back(std::move(line.json));
+    }
     json["spans"] = spans(to);
     return json;
   }
@@ -558,6 +563,7 @@ class RunPictures {
     Json picture = picture_json(result_.json, "overview", own_name(), std::move(text));
     const std::vector<Draft> all = drafts();
     for (const Draft& d : all) {
+      stop_point();
       const double own = top_of(d.lines);
       picture["panels"].push_back(panel(d, 0, end_, d.is_load ? shared_top(all, own) : own));
     }
@@ -582,7 +588,9 @@ class RunPictures {
 
   /// The fate of a group; empty if none was concluded.
   std::string fate(const std::string& variant, const std::string& client) const {
-    for (const Json& row : result_.json.value("verdicts", Json::array())) {
+    const auto verdicts = result_.json.find("verdicts");
+    if (verdicts == result_.json.end()) return "";
+    for (const Json& row : *verdicts) {
       if (row.at("variant") == variant && row.at("client") == client) {
         return row.value("fate", std::string());
       }
@@ -763,6 +771,7 @@ class RunPictures {
   /// A panel on the fates of attempts, as shares with their number above: for a single group by
   /// attempt number, for several by group or variant.
   Json attempts_panel() const {
+    stop_point();
     constexpr std::size_t kMaxAttempts = 12;
     static constexpr std::array<std::array<const char*, 3>, 4> kOutcomes = {
         {{"successes", "successes", "green"},

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "report/run/answer.hpp"
 
+#include "kernel/stop.hpp"
 #include "report/run/evaluation.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace retrysim::report {
@@ -113,18 +117,15 @@ Answer grouped(std::span<const Statement> statements) {
 }
 
 Answer answer_of(const Evaluation& e) {
-  std::vector<Statement> statements;
-  const auto statements_on = [&](const std::string& client) {
-    std::vector<Statement> own;
-    for (const Verdict& v : e.verdicts) {
-      if (v.client == client) own.push_back({client, std::string(name(v.severity)), v.sentence});
-    }
-    return own;
-  };
-  for (const Statement& said : statements_on("all")) statements.push_back(said);
+  std::map<std::string_view, std::vector<Statement>> by_client;
+  for (const Verdict& v : e.verdicts) {
+    by_client[v.client].push_back({v.client, std::string(name(v.severity)), v.sentence});
+  }
+  std::vector<Statement> statements = by_client["all"];
   for (const Layer& layer : call_order(e.scenario())) {
+    stop_point();
     const ClientSpec& client = e.scenario().clients[layer.group];
-    const std::vector<Statement> own = statements_on(client.name);
+    const std::vector<Statement>& own = by_client[client.name];
     if (!is_worth_saying(client, own)) continue;
     statements.insert(statements.end(), own.begin(), own.end());
   }

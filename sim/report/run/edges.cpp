@@ -2,6 +2,7 @@
 #include "report/run/edges.hpp"
 
 #include "flow/calls.hpp"
+#include "kernel/stop.hpp"
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"
 
@@ -105,6 +106,7 @@ std::vector<Edge> edges_of(const Evaluation& e) {
   const flow::CallGraph calls(scenario);
   std::vector<Edge> edges;
   for (const Layer& layer : call_order(scenario)) {
+    stop_point();
     const ClientSpec& client = scenario.clients[layer.group];
     const std::optional<std::size_t> caller = calls.caller_of(layer.group);
     Edge edge{client.name, caller ? scenario.services[*caller].name : client.name};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/text/scenario_writer.hpp"
 
+#include "kernel/stop.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -51,6 +52,7 @@ void ScenarioWriter::blank() {
 }
 
 void ScenarioWriter::table(std::string_view path) {
+  stop_point();
   blank();
   section(path);
 }
@@ -77,6 +79,7 @@ std::string ScenarioWriter::text() {
 
 void ScenarioWriter::write_keys() {
   const bool in_table = layout_.comments == Comments::kInTable;
+  StopCounter<512> stop;
   std::size_t names = 0, widest = 0;
   const auto assignment = [&](const Line& line) {
     return fmt::format("{:<{}} = {}", line.key, in_table ? names : 0, line.value);
@@ -85,12 +88,14 @@ void ScenarioWriter::write_keys() {
   if (in_table) {
     for (const Line& line : keys_) names = std::max(names, line.key.size());
     for (const Line& line : keys_) {
+      stop.count();
       const std::size_t width = columns_of(assignment(line));
       const bool fits = width + kBetween + columns_of(line.comment) <= layout_.columns;
       if (!line.comment.empty() && fits) widest = std::max(widest, width);
     }
   }
   for (const Line& line : keys_) {
+    stop.count();
     std::string written = assignment(line);
     const std::size_t width = columns_of(written);
     if (line.comment.empty()) {
