@@ -542,7 +542,7 @@ RETRYSIM_FLATTEN void Clients::time_out(ClientGroup& g, Request& r) {
     state_.count_work(state_.sources.size() / kSourcesPerUnit);
   state_.note_event(EventKind::kTimeout, r.id);
   timeouts_.disarm(g, r);
-  give_up_here(g, r, AttemptResult::kTimeout);
+  give_up(g, r, AttemptResult::kTimeout);
   fail(g, r, Answers::kNoAnswer,
        {.error = g.errors[Answers::kNoAnswer],
         .retry_after = {},
@@ -584,10 +584,6 @@ void Clients::pass_deadline(ClientGroup& g, Request& r) {
 // sets free look at the queue when all of the request's attempts are given up: another of them may
 // have been waiting there.
 void Clients::give_up(ClientGroup& g, Request& r, AttemptResult result) {
-  give_up_here(g, r, result);
-}
-
-RETRYSIM_IN_LOOP void Clients::give_up_here(ClientGroup& g, Request& r, AttemptResult result) {
   while (r.attempt.exists()) {
     Attempt& a = state_.attempts[r.attempt];
     r.attempt = a.sibling;

@@ -305,7 +305,9 @@ class Clients {
   [[gnu::noinline]] void hedge_due(ClientGroup& g, Request& r, std::uint64_t sequence);
 
   RETRYSIM_IN_LOOP void succeed(ClientGroup& g, Request& r, Attempt& a);
-  [[gnu::noinline]] void answered_with_error_apart(Attempt& a);  // not compiled into its caller
+  // `answered_with_error`, kept out of the steps of a success. As one function for both callers it
+  // costs an overload 5.0 %.
+  [[gnu::noinline]] void answered_with_error_apart(Attempt& a);
   RETRYSIM_IN_LOOP void end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer);
   [[gnu::noinline]] void end_connection(ClientGroup& g, const Request& r, const Attempt& a,
                                         ResponseClass answer);
@@ -314,9 +316,7 @@ class Clients {
   void time_out(ClientGroup& g, Request& r);
   void pass_deadline(ClientGroup& g, Request& r);
   Time end_of_caller(const Request& r) const;
-  // `give_up_here` is `give_up`, compiled into the end of a timeout.
   [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
-  RETRYSIM_IN_LOOP void give_up_here(ClientGroup& g, Request& r, AttemptResult result);
 
   RETRYSIM_IN_LOOP void fail(ClientGroup& g, Request& r, std::uint16_t answer,
                              const Failure& failure);
