@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -68,6 +69,19 @@ class InputError : public std::runtime_error {
 inline void check(const std::vector<Diagnostic>& errors) {
   if (!errors.empty()) throw InputError(errors);
 }
+
+/// Either a plan, or at least one error.
+template <class Plan>
+struct Planned {
+  std::optional<Plan> plan;
+  std::vector<Diagnostic> errors;
+
+  /// The plan; throws an InputError with all mistakes if there are any.
+  Plan value() && {
+    check(errors);
+    return *std::move(plan);
+  }
+};
 
 /// A request that no scenario could satisfy: a comparison of one variant, a trigger that takes no
 /// numbers. The message says why ("trigger: ...").

@@ -109,17 +109,7 @@ struct RiskPlan {
   std::string said_event(const RiskPoint& point) const;
 };
 
-/// Either a plan, or at least one error.
-struct RiskPlanResult {
-  std::optional<RiskPlan> plan;
-  std::vector<Diagnostic> errors;
-
-  /// The plan; throws an InputError with all mistakes if there are any.
-  RiskPlan value() && {
-    check(errors);
-    return *std::move(plan);
-  }
-};
+using RiskPlanResult = Planned<RiskPlan>;
 
 /// Loads each point. Throws RequestError for a request that makes no sense: an event of another
 /// scenario, rates that change over time, so that no time is like another.

@@ -163,17 +163,7 @@ struct SizePlan {
       scenario;
 };
 
-/// Either a plan, or at least one error.
-struct SizePlanResult {
-  std::optional<SizePlan> plan;
-  std::vector<Diagnostic> errors;
-
-  /// The plan; throws an InputError with all mistakes if there are any.
-  SizePlan value() && {
-    check(errors);
-    return *std::move(plan);
-  }
-};
+using SizePlanResult = Planned<SizePlan>;
 
 /// Loads the scenario at both ends of the range with each disturbance, and the first draws of what
 /// is uncertain there. Throws RequestError for a request that cannot be answered, also if nothing
@@ -232,17 +222,7 @@ struct SizeFrontierPlan {
   std::vector<SizePoint> points;     ///< at least one
 };
 
-/// Either a plan, or at least one error.
-struct SizeFrontierPlanResult {
-  std::optional<SizeFrontierPlan> plan;
-  std::vector<Diagnostic> errors;
-
-  /// The plan; throws an InputError with all mistakes if there are any.
-  SizeFrontierPlan value() && {
-    check(errors);
-    return *std::move(plan);
-  }
-};
+using SizeFrontierPlanResult = Planned<SizeFrontierPlan>;
 
 /// Plans a search at each combination of the values that `varying` names (as `parse_variations`
 /// takes them). Throws RequestError as `plan_size` does; besides, for more than 1,000 combinations,

@@ -85,16 +85,7 @@ struct SweepPlan {
 
 /// Either a plan, or at least one error: each mistake once, at most 20, with the points it
 /// concerns.
-struct SweepPlanResult {
-  std::optional<SweepPlan> plan;
-  std::vector<Diagnostic> errors;
-
-  /// The plan; throws an InputError with all mistakes if there are any.
-  SweepPlan value() && {
-    check(errors);
-    return *std::move(plan);
-  }
-};
+using SweepPlanResult = Planned<SweepPlan>;
 
 /// Loads the scenario and every point. Throws RequestError if there are too many points or one asks
 /// for an automatic warm-up, LimitExceeded if the list of points takes too much memory, and
@@ -358,16 +349,7 @@ struct TipPlan {
 };
 
 /// Either a plan, or at least one error: each mistake once, at most 20.
-struct TipPlanResult {
-  std::optional<TipPlan> plan;
-  std::vector<Diagnostic> errors;
-
-  /// The plan; throws an InputError with all mistakes if there are any.
-  TipPlan value() && {
-    check(errors);
-    return *std::move(plan);
-  }
-};
+using TipPlanResult = Planned<TipPlan>;
 
 /// Loads the scenario and every case at both ends of the trigger. Throws RequestError if the
 /// trigger is among the varied keys, if there are more than 10,000 cases or one of them asks for an

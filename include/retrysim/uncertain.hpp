@@ -65,17 +65,7 @@ struct UncertainPlan {
   std::function<std::shared_ptr<const Scenario>(std::size_t draw)> scenario;
 };
 
-/// Either a plan, or at least one error.
-struct UncertainPlanResult {
-  std::optional<UncertainPlan> plan;
-  std::vector<Diagnostic> errors;
-
-  /// The plan; throws an InputError with all mistakes if there are any.
-  UncertainPlan value() && {
-    check(errors);
-    return *std::move(plan);
-  }
-};
+using UncertainPlanResult = Planned<UncertainPlan>;
 
 /// Loads the scenario and each draw. An error is also a draw that no scenario can have, though each
 /// of its values is one that its key can take: shares that come to more than 1. Throws RequestError

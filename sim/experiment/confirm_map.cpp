@@ -15,7 +15,7 @@ namespace retrysim {
 namespace {
 
 /// A confirmation, and the scenario at its point of the map.
-struct Planned {
+struct ConfirmedPoint {
   MapConfirmation confirmation;
   Scenario scenario;
 };
@@ -33,14 +33,14 @@ std::size_t service_of(const Scenario& scenario, const std::string& service) {
   return static_cast<std::size_t>(found - scenario.services.begin());
 }
 
-std::vector<Planned> plan_all(const PhaseMapRequest& request, const PhaseMap& map,
-                              std::size_t count) {
-  std::vector<Planned> planned;
+std::vector<ConfirmedPoint> plan_all(const PhaseMapRequest& request, const PhaseMap& map,
+                                     std::size_t count) {
+  std::vector<ConfirmedPoint> planned;
   for (const MapSite& site : sites_to_confirm(map, count)) {
     const MapPoint& point = map.points[site.point];
     Scenario scenario = load_point(request, point.edits);
     const std::size_t service = service_of(scenario, map.service);
-    Planned one{plan_confirmation(scenario, service, point.state, site.beyond), {}};
+    ConfirmedPoint one{plan_confirmation(scenario, service, point.state, site.beyond), {}};
     one.scenario = scenario_of_confirmation(scenario, service, one.confirmation.question,
                                             one.confirmation.duration);
     one.confirmation.values = point.values;
@@ -64,7 +64,7 @@ bool is_down(const Scenario& scenario, std::size_t service, const RunResult& run
 
 std::vector<MapConfirmation> confirm_map(const PhaseMapRequest& request, const PhaseMap& map,
                                          std::size_t count, const ReplicationOptions& options) {
-  std::vector<Planned> planned = plan_all(request, map, count);
+  std::vector<ConfirmedPoint> planned = plan_all(request, map, count);
   std::vector<MapConfirmation> results;
   execution::SideBySide sites;
   for (std::size_t i = 0; i < planned.size(); ++i) {
