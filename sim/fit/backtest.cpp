@@ -74,7 +74,7 @@ std::string value_words(BacktestFigure figure, double value) {
 
 /// "the 99 % quantile is 120 ms, in the log 96 ms"
 std::string difference_words(BacktestFigure figure, const ComparedFigure& f) {
-  return fmt::format("the {} is {} in the simulation and {} in the log", words_of(figure),
+  return fmt::format("the {} is {} in the simulation and {} in the log", names_of(figure).in_words,
                      value_words(figure, f.simulated), value_words(figure, f.logged));
 }
 
@@ -150,21 +150,6 @@ std::vector<std::string> verdict_of(const Backtest& b) {
 }
 
 }  // namespace
-
-std::string_view words_of(BacktestFigure figure) {
-  switch (figure) {
-    case BacktestFigure::kRate:
-      return "rate";
-    case BacktestFigure::kP50:
-      return "median";
-    case BacktestFigure::kP90:
-      return "90 % quantile";
-    case BacktestFigure::kP99:
-      return "99 % quantile";
-    default:
-      return "share of errors";
-  }
-}
 
 std::optional<std::string> Backtest::refusal(const Fit& whole) const {
   constexpr double kMuchMore = 1.5, kMostlyService = 0.8;

@@ -24,6 +24,20 @@ namespace retrysim::fit {
 enum class BacktestFigure : std::uint8_t { kRate, kP50, kP90, kP99, kErrorShare };
 inline constexpr std::size_t kBacktestFigures = 5;
 
+/// What a figure is called in files, and in words.
+struct BacktestFigureNames {
+  std::string_view in_files, in_words;
+};
+inline constexpr std::array<BacktestFigureNames, kBacktestFigures> kBacktestFigureNames = {
+    {{"rate", "rate"},
+     {"p50", "median"},
+     {"p90", "90 % quantile"},
+     {"p99", "99 % quantile"},
+     {"error_share", "share of errors"}}};
+constexpr const BacktestFigureNames& names_of(BacktestFigure figure) {
+  return kBacktestFigureNames[static_cast<std::size_t>(figure)];
+}
+
 /// A figure is met if the simulated one it differs by at most this share of the log's ...
 inline constexpr double kMetWithin = 0.1;
 /// ... and a share of errors also if it differs by at most this.
@@ -112,8 +126,5 @@ class BacktestPlan {
   std::vector<Figures> logged_;                  // figures of each bin, then of the whole half
   std::vector<std::vector<Figures>> simulated_;  // figures of each run
 };
-
-/// "median", "99 % quantile".
-std::string_view words_of(BacktestFigure figure);
 
 }  // namespace retrysim::fit

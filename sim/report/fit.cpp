@@ -229,12 +229,6 @@ struct BacktestRow {
   fit::ComparedFigure compared;
 };
 
-std::string_view name_in_files(fit::BacktestFigure figure) {
-  constexpr std::string_view kNames[fit::kBacktestFigures] = {"rate", "p50", "p90", "p99",
-                                                              "error_share"};
-  return kNames[static_cast<std::size_t>(figure)];
-}
-
 std::string_view unit_in_files(fit::BacktestFigure figure) {
   return figure == fit::BacktestFigure::kRate         ? "1/s"
          : figure == fit::BacktestFigure::kErrorShare ? ""
@@ -275,9 +269,9 @@ CellTable backtest_table(const fit::Backtest& b, bool bins) {
   t.files("part", [](auto& r) { return r.part; });
   t.files("begin_s", [](auto& r) { return six_digits_of(r.begin_s); });
   t.files("end_s", [](auto& r) { return six_digits_of(r.end_s); });
-  t.files("figure", [](auto& r) { return name_in_files(r.figure); });
+  t.files("figure", [](auto& r) { return fit::names_of(r.figure).in_files; });
   t.files("unit", [](auto& r) { return unit_in_files(r.figure); });
-  t.text({"", Side::kLeft}, [](auto& r) { return fit::words_of(r.figure); });
+  t.text({"", Side::kLeft}, [](auto& r) { return fit::names_of(r.figure).in_words; });
   t.text({"second half"}, [](auto& r) { return in_unit_of(r, r.compared.logged); });
   t.text({"simulated"}, [](auto& r) { return in_unit_of(r, r.compared.simulated); });
   t.text({"runs"}, [](auto& r) {

@@ -37,8 +37,6 @@ function incidentTable(incidents) {
     { title: "fault: errors", text: (i) => i.added_errors || "–" }] });
 }
 
-const BACKTEST_FIGURES = { rate: "rate", p50: "median", p90: "90 % quantile", p99: "99 % quantile",
-  error_share: "share of errors" };
 const AGREEMENTS = { met: "met", chance: "missed by chance", off: "not met" };
 
 /** The log's second half beside the simulation of what its first half gives. */
@@ -48,7 +46,7 @@ function backtest(result) {
   const cell = (name) => (f) => quantity(f[name], f.unit || "1", share(f));
   const overall = test.figures.filter((f) => f.part === "all");
   const table = sortable({ caption: "Second half of the log", rows: overall, columns: [
-    { title: "figure", text: (f) => BACKTEST_FIGURES[f.figure] },
+    { title: "figure", text: (f) => f.label },
     { title: "log", value: (f) => f.logged, node: cell("logged") },
     { title: "simulated", value: (f) => f.simulated, node: cell("simulated") },
     { title: "least run", value: (f) => f.simulated_least, node: cell("simulated_least") },

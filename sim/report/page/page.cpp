@@ -3,6 +3,7 @@
 
 #include <retrysim/metrics.hpp>
 
+#include "fit/backtest.hpp"
 #include "report/document/json.hpp"
 #include "report/folder/result_folder.hpp"
 #include "report/page/said.hpp"
@@ -620,12 +621,23 @@ class Metadata {
       for (const char* name : {"log", "figures", "laws", "incidents", "backtest"}) {
         if (json.contains(name)) out_["fitted"][name] = json.at(name);
       }
+      if (json.contains("backtest")) name_figures(out_["fitted"]["backtest"]["figures"]);
     }
     if (json.contains("load")) {
       for (const auto& [name, value] : json.items()) {
         const bool figure = value.is_object() && value.contains("mean");
         if (name == "load" || figure) out_["hysteresis"][name] = value;
       }
+    }
+  }
+
+  /// Adds the words for each figure of a backtest.
+  static void name_figures(Json& figures) {
+    for (Json& figure : figures) {
+      const auto name = figure.at("figure").get<std::string>();
+      const auto of = std::ranges::find(fit::kBacktestFigureNames, std::string_view(name),
+                                        &fit::BacktestFigureNames::in_files);
+      if (of != fit::kBacktestFigureNames.end()) figure["label"] = of->in_words;
     }
   }
 

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/pictures/draft.hpp"
 
+#include "fit/backtest.hpp"
 #include "scenario/keys/keys.hpp"
 
 #include <fmt/format.h>
@@ -943,17 +944,11 @@ void add_map_picture(PictureJson& pictures, const PictureResult& result) {
 // --- Fits ----------------------------------------------------------------------------------------
 
 void add_fit_picture(PictureJson& pictures, const PictureResult& result) {
-  static constexpr std::array<std::array<const char*, 2>, 5> kBacktestFigures = {
-      {{"rate", "rate"},
-       {"p50", "median"},
-       {"p90", "90 % quantile"},
-       {"p99", "99 % quantile"},
-       {"error_share", "share of errors"}}};
   const PictureRows& table = result.table("backtest.csv");
   if (table.size() == 0 || !result.json.contains("backtest")) return;
   Json picture =
       picture_json(result.json, "fit", "the log beside the simulation of its first half", {});
-  for (const auto& [figure, words] : kBacktestFigures) {
+  for (const auto& [figure, words] : fit::kBacktestFigureNames) {
     const Json where = {{"part", "bin"}, {"figure", figure}};
     Extent times, values;
     std::size_t bins = 0;
@@ -968,10 +963,10 @@ void add_fit_picture(PictureJson& pictures, const PictureResult& result) {
       }
     }
     if (bins < 2 || !(values.high > 0)) continue;
-    const bool share = std::string_view(figure) == "error_share";
+    const bool share = figure == "error_share";
     const double pad = 0.04 * (times.high - times.low);
     Json panel =
-        panel_json(figure, fmt::format("Backtest: {}", words),
+        panel_json(std::string(figure), fmt::format("Backtest: {}", words),
                    linear_axis({"time in the log, s"}, times.low - pad, times.high + pad, 6),
                    upright_axis({unit_words(unit, share), unit, share}, values.high));
     Json simulated = series_json("simulated, least to largest run", look_of(0),
