@@ -61,6 +61,7 @@ struct FaultSpec {
   /// At its start the attempts in service end with connection errors; waiting attempts stay, and
   /// are served.
   bool crash = false;
+  bool drawn = false;  ///< one occurrence of a fault at random: no key has its values
 
   static constexpr std::uint32_t kAllInstances = std::numeric_limits<std::uint32_t>::max();
   /// Whether it affects the instance with this index (counted from 0).

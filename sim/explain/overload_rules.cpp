@@ -430,7 +430,7 @@ Found lost_messages(const GroupCase& c) {
     if (worst != nullptr) {
       for (const FaultSpec* f : worst->faults) {
         if (!for_all(*f)) continue;
-        passes = std::move(passes) * (number(1) - fault_key(c, *f, of));
+        passes = std::move(passes) * (number(1) - fault_key(*f, of));
       }
     }
     return share(value, number(1) - std::move(passes));
@@ -998,7 +998,7 @@ Found timeout_below_service_time(const GroupCase& c) {
 Sentence who_of(const GroupCase& c, const FaultSpec& fault, std::uint32_t concerned) {
   const std::uint32_t count = c.service().instances.count;
   if (concerned == count) return Words("the service");
-  return say("{} of its {} instances", whole(concerned, fault_key(c, fault, "instances")),
+  return say("{} of its {} instances", whole(concerned, fault_key(fault, "instances")),
              whole(count, key("service." + c.service().name + ".instances")));
 }
 
@@ -1045,13 +1045,13 @@ Found slow_or_far(const GroupCase& c) {
   std::vector<Sentence> what;
   if (worst->speed < 1) {
     what.push_back(say("{} at {} of {} speed", several ? Words("work") : Words("works"),
-                       share(worst->speed, fault_key(c, *worst, "speed")),
+                       share(worst->speed, fault_key(*worst, "speed")),
                        several ? Words("their") : Words("its")));
   }
   if (worst->latency > Duration::zero()) {
     const double there_and_back_s = 2 * worst->latency.in_seconds();
     what.push_back(say("{} {} farther away, there and back", several ? Words("are") : Words("is"),
-                       time(there_and_back_s, number(2) * fault_key(c, *worst, "latency"))));
+                       time(there_and_back_s, number(2) * fault_key(*worst, "latency"))));
   }
   return Finding{
       say("during {} {} {}{}", names_of(c, such), who_of(c, *worst, concerned), joined(what),

@@ -313,11 +313,8 @@ FigureSource quota_dry_source(const GroupCase& c, std::string_view what) {
   return source;
 }
 
-FigureSource fault_key(const GroupCase& c, const FaultSpec& fault, std::string_view name) {
-  const bool is_drawn = std::ranges::any_of(c.scenario.random_faults, [&](const RandomFault& f) {
-    return fault.name.starts_with(f.fault.name + "-");
-  });
-  if (is_drawn) return not_in_files("the draw of a fault at random");
+FigureSource fault_key(const FaultSpec& fault, std::string_view name) {
+  if (fault.drawn) return not_in_files("the draw of a fault at random");
   return key("fault." + fault.name + "." + std::string(name));
 }
 
@@ -330,8 +327,8 @@ FigureSource least_attempt_source(const GroupCase& c, const DisturbedStretch* d)
   if (d != nullptr) {
     for (const FaultSpec* f : d->faults) {
       if (f->instance != FaultSpec::kAllInstances) continue;
-      service = std::move(service) / fault_key(c, *f, "speed");
-      messages = std::move(messages) + fault_key(c, *f, "latency");
+      service = std::move(service) / fault_key(*f, "speed");
+      messages = std::move(messages) + fault_key(*f, "latency");
     }
   }
   return number(2) * std::move(messages) + std::move(service);
@@ -341,7 +338,7 @@ FigureSource left_source(const GroupCase& c, const DisturbedStretch& d) {
   FigureSource left = number(1);
   double product = 1;
   for (const FaultSpec* f : d.faults) {
-    left = std::move(left) * fault_key(c, *f, "capacity") * fault_key(c, *f, "speed");
+    left = std::move(left) * fault_key(*f, "capacity") * fault_key(*f, "speed");
     product *= f->capacity * f->speed;
   }
   const bool all = std::ranges::all_of(d.faults, [](const FaultSpec* f) {

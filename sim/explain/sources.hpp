@@ -74,8 +74,8 @@ FigureSource retries_above_source(const GroupCase& c, std::string_view over);
 /// The load in the bins that are above the capacity: of all attempts; for first attempts only in
 /// the time in which nothing is wrong.
 FigureSource work_above_source(const GroupCase& c, LoadOf of, std::string_view over);
-/// A key of a fault; no file has that of one that is drawn.
-FigureSource fault_key(const GroupCase& c, const FaultSpec& fault, std::string_view name);
+/// A key of a fault. No file has the values of a drawn one.
+FigureSource fault_key(const FaultSpec& fault, std::string_view name);
 /// The share of the capacity that the faults of a whole stretch leave, from the keys of the faults.
 FigureSource left_source(const GroupCase& c, const DisturbedStretch& d);
 /// Time to serve a full queue, and the longest queue that was seen, at full capacity, s.

@@ -138,6 +138,7 @@ class FaultDraw {
   /// The fault as it is the `i`-th time, from `start` on.
   static FaultSpec drawn(const RandomFault& f, const RandomKey& key, std::uint64_t i, Time start) {
     FaultSpec fault = f.fault;
+    fault.drawn = true;
     fault.start = start;
     if (f.chance.length.mean_seconds() > 0) {
       fault.duration = f.chance.length.sample(key, {.entity = i, .purpose = Purpose::kFaultLength});

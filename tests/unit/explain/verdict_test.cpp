@@ -1288,6 +1288,40 @@ TEST_CASE("a figure says where it is counted, and so does a claim") {
   CHECK(throttle->figures[1].source.parts.at(1).column == "arrivals");
 }
 
+TEST_CASE("a scripted fault with a name like that of a drawn one has keys, a drawn one has none") {
+  using Kind = FigureSource::Kind;
+  const auto delay_of = [](const std::string& faults) {
+    const std::vector<Verdict> all = verdicts_on((R"(name = "names"
+duration = "100s"
+replications = 2
+fault_draw = 1
+[service.api]
+servers = 100
+service_time = "10ms"
+[client.web]
+count = 50
+arrivals = { process = "poisson", total_rate = 50 }
+attempt_timeout = "5s"
+retry = { mode = "none" }
+)" + faults)
+                                                     .c_str(),
+                                                 {});
+    const Verdict* far = find(all, "slow-or-far");
+    REQUIRE(far != nullptr);
+    return far->figures.at(0);
+  };
+  const std::string rare = "[fault.outage]\nper_year = 0.001\nduration = \"1s\"\ncapacity = 0\n";
+  const SaidFigure scripted = delay_of(
+      rare + "[fault.outage-x]\nstart = \"20s\"\nduration = \"20s\"\nlatency = \"300ms\"\n");
+  CHECK(scripted.text == "0.6 s");
+  CHECK(scripted.source.parts.at(1).kind == Kind::kKey);
+  CHECK(scripted.source.parts.at(1).text == "fault.outage-x.latency");
+  const SaidFigure drawn =
+      delay_of("[fault.outage]\nmtbf = \"20s\"\nduration = \"20s\"\nlatency = \"300ms\"\n");
+  CHECK(drawn.text == "0.6 s");
+  CHECK(drawn.source.kind == Kind::kUnknown);
+}
+
 TEST_CASE("figures are spoken with the digits that they deserve") {
   using namespace explain;
   const auto said = [](const explain::Figure& figure) { return figure.said().text; };
