@@ -73,7 +73,7 @@ Options<CheckCommand> check_options() {
 }
 
 std::string count_text(double count) {
-  return count < 1e6 ? fmt::format("{:.0f}", count) : fmt::format("{:.3g} million", count / 1e6);
+  return count < 1e6 ? scenario::said_whole(count) : scenario::said_number(count);
 }
 
 /// Comments that say how much memory `retrysim run` takes.

@@ -49,7 +49,7 @@ std::string text(Jitter jitter, const BackoffRules& rules) {
     return fmt::format("{} {}", name(jitter), text(rules.jitter_width));
   }
   if (jitter != Jitter::kProportional) return std::string(name(jitter));
-  return fmt::format("{} {:.4g} %", name(jitter), rules.jitter_share * 100);
+  return fmt::format("{} {} %", name(jitter), scenario::said_number(rules.jitter_share * 100, 4));
 }
 
 }  // namespace

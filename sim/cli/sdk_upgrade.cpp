@@ -14,6 +14,7 @@
 #include "report/run/evaluation.hpp"
 #include "report/sdk_upgrade.hpp"
 #include "scenario/first_scenario.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -181,7 +182,7 @@ int sdk_upgrade(const SdkUpgradeCommand& o, Session& session) {
       run.progress = [&](double share) { bar->show(share); };
       try {
         one->result = study_upgrade(one->study, run, [&](const std::string& of, double seconds) {
-          bar.emplace(fmt::format("{}, a fault of {:.3g} s", of, seconds),
+          bar.emplace(fmt::format("{}, a fault of {} s", of, scenario::said_number(seconds)),
                       session.shows_progress());
         });
       } catch (...) {

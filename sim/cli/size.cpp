@@ -9,6 +9,7 @@
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
 #include "report/size.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -137,7 +138,8 @@ void with_bars(Session& session, const std::string& name, const Search& search) 
     };
     try {
       search(run, [&](const std::string& at, double value, std::size_t runs) {
-        bar.emplace(fmt::format("{}{}, value {:.6g} after {} runs", name, at, value, runs),
+        bar.emplace(fmt::format("{}{}, value {} after {} runs", name, at,
+                                scenario::said_number(value, 6), runs),
                     session.shows_progress());
       });
     } catch (...) {

@@ -466,7 +466,7 @@ std::string decision_table(const std::vector<Decision>& rows, DecisionFormat for
     const auto cells = cells_of(row);
     std::transform(cells.begin(), cells.end(), text.begin(), cell_text);
     if (format == DecisionFormat::kTable) {  // people do not read 17 digits
-      const auto rate_text = [](double rate) { return fmt::format("{:.6g}", rate); };
+      const auto rate_text = [](double rate) { return scenario::said_number(rate, 6); };
       if (row.measured_rate) text[kMeasuredRate] = rate_text(*row.measured_rate);
       if (row.fill_rate) text[kMeasuredRate + 1] = rate_text(*row.fill_rate);
     }

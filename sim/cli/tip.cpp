@@ -15,6 +15,7 @@
 #include "report/folder/result_folder.hpp"
 #include "report/hysteresis.hpp"
 #include "report/tip.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <charconv>
@@ -161,9 +162,9 @@ int search_for_tipping_points(const TipCommand& options, Session& session) {
   report::ProgressBar none(name, false);
   TipSearchOptions search;
   search.probing = [&](const std::string& point, int probe, double value) {
-    bar.emplace(
-        fmt::format("{}{}, value {}: {:.6g}", name, several ? ", " + point : "", probe, value),
-        session.shows_progress());
+    bar.emplace(fmt::format("{}{}, value {}: {}", name, several ? ", " + point : "", probe,
+                            scenario::said_number(value, 6)),
+                session.shows_progress());
   };
   std::vector<TipPoint> points;
   session.simulate(name, none, [&](const ReplicationOptions& run) {

@@ -289,10 +289,12 @@ class BudgetSearch {
       draws_.resize(first);
       stretches_.resize(first);
       if (first > 0) return false;
-      throw RequestError(fmt::format(
-          "{}: {} of {:.4g} days take about {:.1e} events{}", RequestError::part("effort"),
-          scenario::said_things(periods, "period"), plan_.period.in_seconds() / 86'400, planned,
-          plan_.plain ? " where no quiet stretch is skipped" : ""));
+      throw RequestError(fmt::format("{}: {} of {} days take about {} events{}",
+                                     RequestError::part("effort"),
+                                     scenario::said_things(periods, "period"),
+                                     scenario::said_number(plan_.period.in_seconds() / 86'400, 4),
+                                     scenario::said_number(planned, 2),
+                                     plan_.plain ? " where no quiet stretch is skipped" : ""));
     }
     simulate_pending(first);
     return true;

@@ -166,16 +166,18 @@ Duration parse_period(std::string_view text, const char* part) {
 std::string RiskPlan::said_event(const RiskPoint& point) const {
   const Scenario& scenario = *point.undisturbed;
   if (point.budget) {
-    return fmt::format("more than {:.4g} % of the error budget of {}", 100 * point.budget->above,
+    return fmt::format("more than {} % of the error budget of {}",
+                       scenario::said_number(100 * point.budget->above, 4),
                        scenario.slos.front().name);
   }
   const RareEvent& e = point.event;
   if (e.kind == RareEvent::Kind::kInSystem) {
-    return fmt::format("{} attempts at once at {}", e.count, scenario.services[e.service].name);
+    return fmt::format("{} attempts at once at {}", scenario::grouped(e.count),
+                       scenario.services[e.service].name);
   }
   const std::string of = e.client ? " of " + scenario.clients[*e.client].name : std::string();
-  return fmt::format("less than {:.4g} % success{} over {}", 100 * e.below, of,
-                     scenario::to_text(e.window));
+  return fmt::format("less than {} % success{} over {}", scenario::said_number(100 * e.below, 4),
+                     of, scenario::to_text(e.window));
 }
 
 // --- The plan ------------------------------------------------------------------------------------
@@ -475,10 +477,10 @@ class RiskSearch {
     const double each = kRepetitions * events_of_run();
     const double affordable = kPart * static_cast<double>(plan_.effort) / each;
     if (affordable < 2) {
-      throw RequestError(fmt::format("{}: a first look at {} of {} each takes about {:.1e} events",
-                                     RequestError::part("effort"),
-                                     scenario::said_things(2 * kRepetitions, "run"),
-                                     scenario::to_text(scenario_.duration), 2 * each / kPart));
+      throw RequestError(fmt::format(
+          "{}: a first look at {} of {} each takes about {} events", RequestError::part("effort"),
+          scenario::said_things(2 * kRepetitions, "run"), scenario::to_text(scenario_.duration),
+          scenario::said_number(2 * each / kPart, 2)));
     }
     return static_cast<std::uint32_t>(std::min<double>(kFirstParticles, affordable));
   }

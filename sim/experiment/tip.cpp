@@ -16,6 +16,7 @@
 #include "scenario/keys/keys.hpp"
 #include "scenario/text/changes.hpp"
 #include "scenario/text/scenario_reader.hpp"
+#include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
@@ -341,8 +342,10 @@ namespace {
 /// A duration in words: "700 s", "36500 s (about 10 h)".
 std::string duration_text(double seconds) {
   constexpr double kHour = 3600;
-  return fmt::format("{:.4g} s{}", std::ceil(seconds),
-                     seconds < kHour ? "" : fmt::format(" (about {:.2g} h)", seconds / kHour));
+  return fmt::format("{} s{}", scenario::said_number(std::ceil(seconds), 4),
+                     seconds < kHour
+                         ? ""
+                         : fmt::format(" (about {} h)", scenario::said_number(seconds / kHour, 2)));
 }
 
 }  // namespace
@@ -363,9 +366,10 @@ std::vector<std::string> notes_before(const TipPlan& plan) {
   }
   if (longest == 0) return {};
   return {fmt::format(
-      "runs of {:.4g} s can show that it recovers, but {} too short to show that it does not; set "
+      "runs of {} s can show that it recovers, but {} too short to show that it does not; set "
       "duration to {} or more, and more where a backlog drains slowly",
-      duration, at_first > 0 ? "are" : "near HI are", duration_text(longest))};
+      scenario::said_number(duration, 4), at_first > 0 ? "are" : "near HI are",
+      duration_text(longest))};
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #include "fit/backtest.hpp"
 
 #include "kernel/sorting.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -64,9 +65,9 @@ Agreement agreement_of(BacktestFigure figure, const ComparedFigure& f) {
 std::string value_words(BacktestFigure figure, double value) {
   switch (figure) {
     case BacktestFigure::kRate:
-      return fmt::format("{:.4g} per second", value);
+      return fmt::format("{} per second", scenario::said_number(value, 4));
     case BacktestFigure::kErrorShare:
-      return fmt::format("{:.3g} %", 100 * value);
+      return fmt::format("{} %", scenario::said_number(100 * value));
     default:
       return time_words(value);
   }
@@ -193,7 +194,7 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
     return untested(
         fmt::format("the first half of its time has {} lines and the second {}, and {} "
                     "are needed in each",
-                    first, second, kMinCompared));
+                    scenario::grouped(first), scenario::grouped(second), kMinCompared));
   }
   try {
     plan.fit_ = fit_log(log.with({log.rows.begin(), middle}), &whole.incidents);

@@ -6,6 +6,7 @@
 #include "kernel/stop.hpp"
 #include "scenario/text/document.hpp"
 #include "scenario/text/scenario_writer.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -320,8 +321,8 @@ std::optional<FittedServiceTime> without_waits(const Log& log, std::vector<doubl
                   : "of too few requests can be told whether they waited"
         : wait->low > kMaxWaiting
             ? fmt::format("more than {:.0f} % of the durations was waiting", 100 * kMaxWaiting)
-            : fmt::format("up to {:.2g} % of the durations may have been waiting",
-                          100 * wait->high);
+            : fmt::format("up to {} % of the durations may have been waiting",
+                          scenario::said_number(100 * wait->high, 2));
     fit.notes.push_back(fmt::format(
         "The service time cannot be told: times are whole {}, which do not say who waited, and {}. "
         "A finer clock would tell (for nginx $msec, for Apache %{{msec_frac}}t), or a log of a "
@@ -364,10 +365,11 @@ void check_servers(Fit& fit) {
   const double least = served * fit.service_time->mean.low;
   if (c.servers && static_cast<double>(*c.high) < least) {
     fit.notes.push_back(fmt::format(
-        "The number of servers is refused: {:.3g} requests a second of {} and more keep {:.3g} "
+        "The number of servers is refused: {} requests a second of {} and more keep {} "
         "busy on average, and the durations would be those of {} servers at most. Something else "
         "than a queue makes them longer.",
-        served, time_words(fit.service_time->mean.low), least, *c.high));
+        scenario::said_number(served), time_words(fit.service_time->mean.low),
+        scenario::said_number(least), *c.high));
     c.servers.reset();
     c.high.reset();
     c.contradictory = true;
@@ -665,11 +667,13 @@ std::string law_text(const Law& law) {
 }
 
 std::string values_words(const FittedServiceTime& s) {
-  if (!s.wait_share) return fmt::format("{} requests that did not wait", s.values);
+  if (!s.wait_share)
+    return fmt::format("{} requests that did not wait", scenario::grouped(s.values));
   constexpr double kHardlyAny = 0.0005;
   if (*s.wait_share < kHardlyAny)
-    return fmt::format("{} requests, of which hardly any waited", s.values);
-  return fmt::format("{} requests, less {:.2g} % of waiting", s.values, 100 * *s.wait_share);
+    return fmt::format("{} requests, of which hardly any waited", scenario::grouped(s.values));
+  return fmt::format("{} requests, less {} % of waiting", scenario::grouped(s.values),
+                     scenario::said_number(100 * *s.wait_share, 2));
 }
 
 std::string law_words(const Law& law) {
@@ -680,20 +684,23 @@ std::string law_words(const Law& law) {
     case LawKind::kExponential:
       return fmt::format("exponential with mean {}", time_words(a[0]));
     case LawKind::kGamma:
-      return fmt::format("gamma with mean {} and shape {:.3g}", time_words(law.mean()), a[0]);
+      return fmt::format("gamma with mean {} and shape {}", time_words(law.mean()),
+                         scenario::said_number(a[0]));
     case LawKind::kLognormal:
-      return fmt::format("lognormal with mean {} and cv {:.3g}", time_words(law.mean()),
-                         cv_of_lognormal(a[1]));
+      return fmt::format("lognormal with mean {} and cv {}", time_words(law.mean()),
+                         scenario::said_number(cv_of_lognormal(a[1])));
     case LawKind::kWeibull:
-      return fmt::format("Weibull with mean {} and shape {:.3g}", time_words(law.mean()), a[0]);
+      return fmt::format("Weibull with mean {} and shape {}", time_words(law.mean()),
+                         scenario::said_number(a[0]));
     case LawKind::kPareto:
-      return fmt::format("Pareto from {} on with shape {:.3g}", time_words(a[0]), a[1]);
+      return fmt::format("Pareto from {} on with shape {}", time_words(a[0]),
+                         scenario::said_number(a[1]));
     case LawKind::kHyperexponential:
-      return fmt::format("exponential with mean {} ({:.3g} %) or {}", time_words(a[1]), 100 * a[0],
-                         time_words(a[2]));
+      return fmt::format("exponential with mean {} ({} %) or {}", time_words(a[1]),
+                         scenario::said_number(100 * a[0]), time_words(a[2]));
     case LawKind::kTwoLognormals:
-      return fmt::format("lognormal with median {} ({:.3g} %) or {}", time_words(a[1]), 100 * a[0],
-                         time_words(a[3]));
+      return fmt::format("lognormal with median {} ({} %) or {}", time_words(a[1]),
+                         scenario::said_number(100 * a[0]), time_words(a[3]));
     default:
       return "the durations of the log";
   }
@@ -711,9 +718,9 @@ std::string capacity_words(const FittedCapacity& c) {
   }
   if (c.by_order && c.servers && c.wait_share) {
     return fmt::format(
-        "The order of the lines is that of {} with a queue (95 % interval from {} to {}): {:.2g} % "
+        "The order of the lines is that of {} with a queue (95 % interval from {} to {}): {} % "
         "of the durations was waiting.",
-        servers(*c.servers), c.low, *c.high, 100 * c.wait_share->value);
+        servers(*c.servers), c.low, *c.high, scenario::said_number(100 * c.wait_share->value, 2));
   }
   if (c.by_order && c.wait_share && c.wait_share->high > kMaxWaiting) {
     return "The number of servers cannot be told from this log: requests waited, and its clock is "
@@ -732,7 +739,7 @@ std::string capacity_words(const FittedCapacity& c) {
     return fmt::format(
         "The service works like {} with a queue (99 % interval from {} to {}): {} "
         "requests waited.",
-        servers(*c.servers), c.low, *c.high, c.waited);
+        servers(*c.servers), c.low, *c.high, scenario::grouped(c.waited));
   }
   if (c.contradictory) {
     return fmt::format("No number of servers explains the durations; there are at least {}.",
@@ -750,42 +757,45 @@ std::string arrival_words(const FittedArrivals& a) {
     case ArrivalKind::kPoisson:
       if (a.within_bins.degrees == 0) {
         return fmt::format(
-            "Requests arrive at {:.4g} per second: too few to tell whether at random, as they are "
+            "Requests arrive at {} per second: too few to tell whether at random, as they are "
             "played.",
-            a.rate.value);
+            scenario::said_number(a.rate.value, 4));
       }
-      return fmt::format("Requests arrive at random at a constant rate of {:.4g} per second.",
-                         a.rate.value);
+      return fmt::format("Requests arrive at random at a constant rate of {} per second.",
+                         scenario::said_number(a.rate.value, 4));
     case ArrivalKind::kVarying:
       if (a.within_bins.degrees == 0) {
         return fmt::format(
-            "Requests arrive at a rate that changes from {:.4g} to {:.4g} per second (in bins of "
-            "{:g} s); within these they are played at random.",
-            a.trough, a.peak, a.bin_s);
+            "Requests arrive at a rate that changes from {} to {} per second (in bins of "
+            "{} s); within these they are played at random.",
+            scenario::said_number(a.trough, 4), scenario::said_number(a.peak, 4),
+            scenario::said_number(a.bin_s, 6));
       }
       return fmt::format(
-          "Requests arrive at random at a rate that changes from {:.4g} to {:.4g} per second "
-          "(in bins of {:g} s).",
-          a.trough, a.peak, a.bin_s);
+          "Requests arrive at random at a rate that changes from {} to {} per second "
+          "(in bins of {} s).",
+          scenario::said_number(a.trough, 4), scenario::said_number(a.peak, 4),
+          scenario::said_number(a.bin_s, 6));
     case ArrivalKind::kOther:
       break;
   }
   if (a.within_bins.too_low() && a.between_bins.too_high()) {
     return fmt::format(
-        "Requests arrive more evenly than at random, at a rate that changes from {:.4g} to {:.4g} "
-        "per second (in bins of {:g} s): the scenario repeats their times.",
-        a.trough, a.peak, a.bin_s);
+        "Requests arrive more evenly than at random, at a rate that changes from {} to {} "
+        "per second (in bins of {} s): the scenario repeats their times.",
+        scenario::said_number(a.trough, 4), scenario::said_number(a.peak, 4),
+        scenario::said_number(a.bin_s, 6));
   }
   if (a.within_bins.too_low() || (a.between_bins.too_low() && !a.within_bins.too_high())) {
     return fmt::format(
-        "Requests arrive more evenly than at random, at {:.4g} per second: the scenario repeats "
+        "Requests arrive more evenly than at random, at {} per second: the scenario repeats "
         "their times.",
-        a.rate.value);
+        scenario::said_number(a.rate.value, 4));
   }
   return fmt::format(
-      "Requests arrive in bursts, at {:.4g} per second on average: the scenario repeats their "
+      "Requests arrive in bursts, at {} per second on average: the scenario repeats their "
       "times.",
-      a.rate.value);
+      scenario::said_number(a.rate.value, 4));
 }
 
 namespace {
@@ -942,9 +952,9 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
     const double rate = std::max(fit.arrivals.peak, fit.arrivals.rate.value);
     const auto servers = std::max(1.0, std::ceil(rate * fit.given->mean_s / kBusy));
     text += comment(fmt::format(
-        "The log does not tell the servers: of so many, {:.0f} % are busy at {:.4g} requests a "
+        "The log does not tell the servers: of so many, {:.0f} % are busy at {} requests a "
         "second.",
-        100 * std::min(1.0, rate * fit.given->mean_s / servers), rate));
+        100 * std::min(1.0, rate * fit.given->mean_s / servers), scenario::said_number(rate, 4)));
     text += fmt::format("servers = {:.0f}\n", std::min(servers, 1e6));
   } else if (fit.capacity) {
     text += comment(capacity_words(*fit.capacity));
@@ -968,7 +978,7 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
   if (random_errors) {
     text += "\n[service.service.errors]\n";
     const double all = static_cast<double>(played) / static_cast<double>(with_status);
-    text += comment(fmt::format("{:.3g} % of the lines.", 100 * all));
+    text += comment(fmt::format("{} % of the lines.", scenario::said_number(100 * all)));
     // Shares that are rounded up must not come to more than 1.
     double left = 1;
     const auto share_text = [&](std::size_t some) {

@@ -2,6 +2,7 @@
 #include "fit/gave_up.hpp"
 
 #include "fit/service_time.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -72,20 +73,21 @@ void add_given_up(const FittedTimeout& given_up, std::vector<double>& times_s) {
 }
 
 std::string timeout_words(const FittedTimeout& g) {
-  const std::string lines = g.gave_up == 1
-                                ? "1 line is of a client that gave up"
-                                : fmt::format("{} lines are of clients that gave up", g.gave_up);
+  const std::string lines = g.gave_up == 1 ? "1 line is of a client that gave up"
+                                           : fmt::format("{} lines are of clients that gave up",
+                                                         scenario::grouped(g.gave_up));
   if (!g.timeout) {
-    return fmt::format("{} ({:.2g} %){}: a timeout of the client cannot be told.", lines,
-                       100 * g.share,
+    return fmt::format("{} ({} %){}: a timeout of the client cannot be told.", lines,
+                       scenario::said_number(100 * g.share, 2),
                        g.timed == 0          ? ", and the log does not say after how long"
                        : g.timed < kMinTimed ? ", which is too few"
                                              : ", after times of their own");
   }
   const std::string low = time_words(g.timeout->low), high = time_words(g.timeout->high);
   return fmt::format(
-      "{} ({:.2g} %), {} of them after {}{}: that is the client's timeout.{}", lines, 100 * g.share,
-      g.together == g.gave_up ? "all" : fmt::format("{}", g.together), time_words(g.timeout->value),
+      "{} ({} %), {} of them after {}{}: that is the client's timeout.{}", lines,
+      scenario::said_number(100 * g.share, 2),
+      g.together == g.gave_up ? "all" : scenario::grouped(g.together), time_words(g.timeout->value),
       low == high ? "" : fmt::format(" ({} to {})", low, high),
       g.unlike_others
           ? " Hardly any answer takes nearly as long: those that were given up are played as "

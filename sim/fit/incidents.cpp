@@ -3,6 +3,7 @@
 
 #include "fit/service_time.hpp"
 #include "kernel/stop.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -585,7 +586,9 @@ class Search {
   std::size_t count_ = 1;
 };
 
-std::string share_words(double share) { return fmt::format("{:.3g} %", 100 * share); }
+std::string share_words(double share) {
+  return fmt::format("{} %", scenario::said_number(100 * share));
+}
 
 }  // namespace
 
@@ -613,7 +616,8 @@ std::string incident_words(const Incident& i, std::int64_t origin_ns) {
   }
   std::string text = fmt::format("From {} to {} s", second_words(begin), second_words(end));
   if (i.capacity == 0) {
-    text += fmt::format(", {} requests came, and none that had was answered", i.lines);
+    text += fmt::format(", {} requests came, and none that had was answered",
+                        scenario::grouped(i.lines));
     if (i.errors > i.usual_errors + kMoreErrors) {
       text += fmt::format(" but with errors ({})", share_words(i.errors));
     }
@@ -622,7 +626,7 @@ std::string incident_words(const Incident& i, std::int64_t origin_ns) {
   const bool more_errors = i.errors > i.usual_errors + kMoreErrors;
   if (more_errors) {
     text += fmt::format(", {} of the {} lines are errors, otherwise {}", share_words(i.errors),
-                        i.lines, share_words(i.usual_errors));
+                        scenario::grouped(i.lines), share_words(i.usual_errors));
   }
   if (i.slow && i.median_s && i.usual_median_s) {
     text += fmt::format(",{} the median duration is {}, otherwise {}", more_errors ? " and" : "",

@@ -3,6 +3,7 @@
 
 #include "fit/coarse.hpp"
 #include "fit/service_time.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -136,16 +137,18 @@ std::optional<std::string> broken_law(const Log& log) {
   if (static_cast<double>(longer) > kFew * n) {
     return fmt::format(
         "{} of {} requests would have taken longer than the whole log, {}: the longest {}. {}",
-        longer, count, time_words(seconds(span)), time_words(seconds(longest)), mend(log));
+        scenario::grouped(longer), scenario::grouped(count), time_words(seconds(span)),
+        time_words(seconds(longest)), mend(log));
   }
   constexpr double kOff = 0.2;
   const double by_rate = n / span * mean, counted = beyond / span;
   if (counted < (1 - kOff) * by_rate) {
     return fmt::format(
-        "Little's law does not hold: {:.3g} requests a second that take {} on average would be "
-        "{:.3g} under way, but while the log lasts there are {:.3g}. {} Otherwise the log is too "
+        "Little's law does not hold: {} requests a second that take {} on average would be "
+        "{} under way, but while the log lasts there are {}. {} Otherwise the log is too "
         "short for such long requests.",
-        n / seconds(span), time_words(seconds(mean)), by_rate, counted, mend(log));
+        scenario::said_number(n / seconds(span)), time_words(seconds(mean)),
+        scenario::said_number(by_rate), scenario::said_number(counted), mend(log));
   }
   if (!log.times_are_starts && !log.is_coarse && alike_by_ends_only(log)) {
     return fmt::format(

@@ -162,18 +162,18 @@ std::uint8_t unit_that_fits(const RawDurations& durations, std::uint8_t candidat
       continue;
     }
     fitting.push_back(unit);
-    words +=
-        fmt::format("{}{} (mean {:.3g} s)", words.empty() ? "" : " or ", unit_name(unit), mean_s);
+    words += fmt::format("{}{} (mean {} s)", words.empty() ? "" : " or ", unit_name(unit),
+                         scenario::said_number(mean_s));
   }
   if (fitting.size() == 1) return fitting.front();
   if (std::ranges::find(fitting, preferred) != fitting.end()) return preferred;
   if (fitting.empty()) {
     throw BadLog(fmt::format(
         "{}: the log does not say in which unit its durations are, and none makes sense: "
-        "their mean is {:.4g}, the longest {:.4g}, and the log spans {:.4g} s; give it "
+        "their mean is {}, the longest {}, and the log spans {} s; give it "
         "with {}, or the column with {} duration=NAME",
-        file, durations.mean, durations.longest, durations.span_s, part("duration_unit"),
-        part("columns")));
+        file, scenario::said_number(durations.mean, 4), scenario::said_number(durations.longest, 4),
+        scenario::said_number(durations.span_s, 4), part("duration_unit"), part("columns")));
   }
   throw BadLog(
       fmt::format("{}: the log does not say in which unit its durations are: they may be {}; give "
@@ -256,7 +256,7 @@ class LogParser {
     if (test.no_answers > 0) {
       words += fmt::format(
           " {} requests had no answer, such as for lack of a connection: they count as status {}.",
-          test.no_answers, kNoAnswer);
+          scenario::grouped(test.no_answers), kNoAnswer);
     }
     if (test.timeouts > 0) {
       words += fmt::format(" {} ended by the timeout of the client: they count as status {}.",
@@ -306,9 +306,9 @@ class LogParser {
     }
     log_.has_requests = false;
     log_.notes.push_back(fmt::format(
-        "The column of request names has {:.3g} lines for each name: it names something else, and "
+        "The column of request names has {} lines for each name: it names something else, and "
         "retries cannot be told by it.",
-        static_cast<double>(lines) / static_cast<double>(names.size())));
+        scenario::said_number(static_cast<double>(lines) / static_cast<double>(names.size()))));
   }
 
  private:
@@ -1231,8 +1231,8 @@ class LogParser {
     if (unit != preferred) {
       log_.notes.push_back(fmt::format(
           "The log does not say in which unit durations are: only in {} do they make sense, with a "
-          "mean of {:.3g} ms and none longer than the log.",
-          unit_name(unit), 1e3 * all.mean * unit_in_s(unit)));
+          "mean of {} ms and none longer than the log.",
+          unit_name(unit), scenario::said_number(1e3 * all.mean * unit_in_s(unit))));
     }
     return unit;
   }
@@ -1308,10 +1308,12 @@ void check_that_most_are_requests(const Log& log) {
   if (log.health_checks > 0 && requests == 0) {
     throw BadLog(
         fmt::format("the log has {} health checks of load balancers, and no other requests",
-                    log.health_checks));
+                    scenario::grouped(log.health_checks)));
   }
   if (log.other_lines <= kMaxOthers * (requests + log.bad_lines)) return;
-  std::string message = fmt::format("{} of {} lines are no requests:", log.other_lines, log.lines);
+  std::string message =
+      fmt::format("{} of {} lines are no requests:", scenario::grouped(log.other_lines),
+                  scenario::grouped(log.lines));
   for (const BadLine& other : log.first_other) {
     message += fmt::format("\n  {}:{}: {}", other.file, other.line, other.why);
   }
@@ -1377,9 +1379,9 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
   const double share =
       log.lines == 0 ? 0 : static_cast<double>(log.bad_lines) / static_cast<double>(log.lines);
   if (share > options.bad_lines) {
-    std::string message =
-        fmt::format("{} of {} lines cannot be read, more than {:.3g} %:", log.bad_lines, log.lines,
-                    100 * options.bad_lines);
+    std::string message = fmt::format(
+        "{} of {} lines cannot be read, more than {} %:", scenario::grouped(log.bad_lines),
+        scenario::grouped(log.lines), scenario::said_number(100 * options.bad_lines));
     for (const BadLine& bad : log.first_bad) {
       message += fmt::format("\n  {}:{}: {}", bad.file, bad.line, bad.why);
     }

@@ -5,6 +5,7 @@
 #include "kernel/boost_math.hpp"
 #include "kernel/sorting.hpp"
 #include "kernel/stop.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -237,7 +238,8 @@ std::vector<bool> first_attempts(const Log& log, std::optional<FittedRetries>& r
 std::string retry_words(const FittedRetries& r) {
   if (r.by_name) {
     if (!r.any()) return "No request of the log was sent again.";
-    return fmt::format("{} requests were sent {} times.", r.requests, r.attempts);
+    return fmt::format("{} requests were sent {} times.", scenario::grouped(r.requests),
+                       scenario::grouped(r.attempts));
   }
   if (!r.any()) {
     return r.failed == 0
@@ -245,16 +247,18 @@ std::string retry_words(const FittedRetries& r) {
                : fmt::format(
                      "No retries can be told from the clients and paths of the log: {} of {} "
                      "failed lines {} followed by another one of the same client and path within "
-                     "{}, {:.0f} by chance.",
-                     r.followed, r.failed, r.followed == 1 ? "was" : "were", time_words(r.window_s),
-                     r.by_chance);
+                     "{}, {} by chance.",
+                     scenario::grouped(r.followed), scenario::grouped(r.failed),
+                     r.followed == 1 ? "was" : "were", time_words(r.window_s),
+                     scenario::said_whole(r.by_chance));
   }
   return fmt::format(
-      "About {:.0f} lines are retries (95 % interval from {:.0f} to {:.0f}): of {} failed lines, "
-      "{} were followed by another one of the same client and path within {}, {:.0f} of them by "
+      "About {} lines are retries (95 % interval from {} to {}): of {} failed lines, "
+      "{} were followed by another one of the same client and path within {}, {} of them by "
       "chance. Which ones is not known, nor are retries of what the log has as a success.",
-      r.retries.value, r.retries.low, r.retries.high, r.failed, r.followed, time_words(r.window_s),
-      r.by_chance);
+      scenario::said_whole(r.retries.value), scenario::said_whole(r.retries.low),
+      scenario::said_whole(r.retries.high), scenario::grouped(r.failed),
+      scenario::grouped(r.followed), time_words(r.window_s), scenario::said_whole(r.by_chance));
 }
 
 }  // namespace retrysim::fit

@@ -4,6 +4,7 @@
 #include "kernel/boost_math.hpp"
 #include "kernel/sorting.hpp"
 #include "kernel/stop.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -394,8 +395,8 @@ std::string two_kinds_in(const Law& law) {
   for (int i = 1; i < kSteps; ++i) least = std::min(least, density(m1 + (m2 - m1) * i / kSteps));
   if (least > kValley * std::min(density(m1), density(m2))) return "";
   return fmt::format(
-      "There are two kinds of requests: {:.3g} % of them take about {}, the others about {}.",
-      100 * p, time_words(law.parameters[1]), time_words(law.parameters[3]));
+      "There are two kinds of requests: {} % of them take about {}, the others about {}.",
+      scenario::said_number(100 * p), time_words(law.parameters[1]), time_words(law.parameters[3]));
 }
 
 }  // namespace
@@ -408,7 +409,7 @@ double median_of(std::vector<double>& values) {
 
 std::string second_words(double seconds) {
   constexpr double kFourDigits = 1e4;
-  return seconds < kFourDigits ? fmt::format("{:.4g}", seconds) : fmt::format("{:.0f}", seconds);
+  return seconds < kFourDigits ? scenario::said_number(seconds, 4) : scenario::said_whole(seconds);
 }
 
 std::string duration_text(double seconds) {
@@ -420,9 +421,9 @@ std::string duration_text(double seconds) {
 }
 
 std::string time_words(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
-  return fmt::format("{:.3g} s", seconds);
+  if (seconds < 1e-3) return fmt::format("{} us", scenario::said_number(seconds * 1e6));
+  if (seconds < 1) return fmt::format("{} ms", scenario::said_number(seconds * 1e3));
+  return fmt::format("{} s", scenario::said_number(seconds));
 }
 
 double Law::cumulative(double x) const {
@@ -559,9 +560,9 @@ FittedServiceTime fit_service_time(std::vector<double> values_s, double resoluti
         "durations of the log.");
   } else if (best.distance > kFarFromLaw + 1.63 / std::sqrt(v.n())) {
     take_values(
-        fmt::format("No law comes close (the best has Kolmogorov distance {:.3g}): the "
+        fmt::format("No law comes close (the best has Kolmogorov distance {}): the "
                     "scenario draws from the durations of the log.",
-                    best.distance));
+                    scenario::said_number(best.distance)));
   } else if (std::abs(tail) > kFarInTail || best.mean() < fit.mean.low ||
              best.mean() > fit.mean.high) {
     take_values(

@@ -64,7 +64,7 @@ std::string source_of(const std::vector<std::string>& logs, const Log& log) {
   for (const std::string& file : logs) {
     source += " " + (file == "-" ? "standard input" : scenario::printable_line(file));
   }
-  return source + fmt::format(" ({} lines).", log.lines);
+  return source + fmt::format(" ({} lines).", scenario::grouped(log.lines));
 }
 
 LoadedScenario load_files(const std::vector<std::pair<std::string, std::string>>& files) {

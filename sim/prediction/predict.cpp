@@ -261,8 +261,8 @@ class Predictor {
     const double states = (queue.places + 1.0) * (queue.orbit + 1.0);
     if (states * (std::min(queue.places, queue.orbit) + 1.0) <= kMaxCells) return std::nullopt;
     return fmt::format(
-        "an orbit of {} requests makes {:.0f} states, too many to solve; choose a smaller one",
-        queue.orbit, states);
+        "an orbit of {} requests makes {} states, too many to solve; choose a smaller one",
+        scenario::grouped(queue.orbit), scenario::said_whole(states));
   }
 
   void chain(std::size_t s) {
@@ -305,9 +305,9 @@ class Predictor {
         "mean time from full until at most a third of the attempts served in a timeout are left");
     ignores_ = left_out;
     add("chain", subject, "orbit", queue.orbit, "requests",
-        fmt::format("largest number on their way back in the chain, reached for {:.2g} of the "
+        fmt::format("largest number on their way back in the chain, reached for {} of the "
                     "time",
-                    law.at_most_orbit));
+                    scenario::said_number(law.at_most_orbit, 2)));
   }
 
   const Scenario& scenario_;

@@ -7,6 +7,7 @@
 #include "report/graph.hpp"
 #include "report/run/text.hpp"
 #include "report/sweep.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -27,14 +28,14 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMaxRows = 100;
 
 std::string value_text(double value, const MetricInfo& metric) {
-  return metric.display.percentage ? fmt::format("{:.6g} %", 100 * value)
+  return metric.display.percentage ? fmt::format("{} %", scenario::said_number(100 * value, 6))
                                    : format_number(value, metric.unit);
 }
 
 /// A difference of two values, in words.
 std::string difference_text(double value, const MetricInfo& metric) {
   if (!metric.display.percentage) return format_number(value, metric.unit);
-  const std::string points = fmt::format("{:.6g}", 100 * value);
+  const std::string points = scenario::said_number(100 * value, 6);
   return points + (points == "1" ? " point" : " points");
 }
 
@@ -57,7 +58,7 @@ std::string mean_text(const std::vector<double>& observations, const MetricInfo&
 }
 
 std::string plural(std::size_t n, std::string_view noun, std::string_view ending = "s") {
-  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : ending);
+  return fmt::format("{} {}{}", scenario::grouped(n), noun, n == 1 ? "" : ending);
 }
 
 std::string policies_text(std::size_t n) {
@@ -157,7 +158,8 @@ std::string course_text(const PolicyChoice& choice) {
 /// The probability, in percent, up to which an event may have been missed in `runs`: with 3 / runs
 /// it is missed in 5 % of cases (the rule of three).
 std::string missed_share(std::size_t runs) {
-  return fmt::format("{:.2g} %", std::min(100.0, 300.0 / static_cast<double>(runs)));
+  return fmt::format("{} %",
+                     scenario::said_number(std::min(100.0, 300.0 / static_cast<double>(runs)), 2));
 }
 
 std::string saving_text(const PolicyChoice& choice) {
@@ -218,8 +220,8 @@ std::string chosen_text(const PolicyChoice& choice) {
                         "--indifference.",
                         runs, missed_share(runs));
     }
-    return text + fmt::format(" With {:.6g} % confidence {} is the best{}.",
-                              100 * choice.confidence,
+    return text + fmt::format(" With {} % confidence {} is the best{}.",
+                              scenario::said_number(100 * choice.confidence, 6),
                               spoken_name(choice.policies[*choice.best].name),
                               zone.empty() ? "" : zone + " of it");
   }
@@ -230,18 +232,18 @@ std::string chosen_text(const PolicyChoice& choice) {
   if (!choice.limits.empty()) text += fmt::format(" of those with {}", limits_text(choice));
   if (!normal) {
     text += fmt::format(
-        "{}, with {:.6g} % confidence",
+        "{}, with {} % confidence",
         zone.empty() ? ""
                      : with_difference(", or one within", choice.indifference, metric) + " of it",
-        100 * choice.confidence);
+        scenario::said_number(100 * choice.confidence, 6));
   } else {
     // Reservations come first: no run shows rare events yet.
     text += fmt::format(
         "; what happens in fewer than {} of runs could have been missed ({}). If the values of "
-        "runs are normally distributed, the confidence is {:.6g} %",
+        "runs are normally distributed, the confidence is {} %",
         missed_share(runs),
         metric.unit == "s" ? "a collapse, or a few very slow requests" : "a collapse",
-        100 * choice.confidence);
+        scenario::said_number(100 * choice.confidence, 6));
     if (!zone.empty()) {
       text +=
           fmt::format(", unless another policy{}{} of it", same > 0 ? " that differs from it" : "",
@@ -294,7 +296,8 @@ std::string answer_text(const PolicyChoice& choice) {
         difference_text(rounded_to_three(choice.unseen), *choice.aim.metric));
   } else if (choice.leader && left > 1) {
     text += fmt::format(
-        " With {:.6g} % confidence none of them is better than {}{}.", 100 * choice.confidence,
+        " With {} % confidence none of them is better than {}{}.",
+        scenario::said_number(100 * choice.confidence, 6),
         spoken_name(choice.policies[*choice.leader].name),
         with_difference(" by more than", rounded_to_three(choice.margin), *choice.aim.metric));
   }

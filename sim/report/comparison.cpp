@@ -91,7 +91,7 @@ Amount scaled_amount(double size, std::optional<Interval> interval, double scale
     if (half > 1e-9 * size * scale) decimals = std::min(decimals, decimals_for(half, 2));
   }
   const auto text = [&](double x) {
-    std::string digits = fmt::format("{:.{}f}", x * scale, decimals);
+    std::string digits = format_fixed(x * scale, decimals);
     if (digits.find_first_not_of("-0.") == std::string::npos && digits.front() == '-') {
       digits.erase(0, 1);  // avoids a negative zero
     }
@@ -351,8 +351,9 @@ void add_effects(std::vector<std::string>& result, const ComparisonReport& compa
         continue;
       }
       text += fmt::format(
-          " Its effect on {} depends on the other keys: from {:.3g} to {:+.3g} percentage points.",
-          effect.metric->label(), 100 * effect.least, 100 * effect.most);
+          " Its effect on {} depends on the other keys: from {} to {}{} percentage points.",
+          effect.metric->label(), scenario::said_number(100 * effect.least),
+          effect.most > 0 ? "+" : "", scenario::said_number(100 * effect.most));
     }
     if (!text.empty()) result.push_back(std::move(text));
     from = to;

@@ -7,6 +7,7 @@
 
 #include "fit/whole_fit.hpp"
 #include "report/document/text.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -186,7 +187,8 @@ std::string duration_words(std::optional<double> value) {
 std::string status_words(const fit::Incident& i) {
   std::string words;
   for (const auto& [status, share] : i.added_errors) {
-    words += fmt::format("{}{}: {:.6g}", words.empty() ? "" : "; ", status, share);
+    words +=
+        fmt::format("{}{}: {}", words.empty() ? "" : "; ", status, scenario::said_number(share, 6));
   }
   return words;
 }
@@ -258,7 +260,7 @@ std::vector<BacktestRow> backtest_rows(const fit::Backtest& b, bool bins) {
 
 std::string in_unit_of(const BacktestRow& row, double value, bool with_unit = true) {
   if (row.figure == fit::BacktestFigure::kErrorShare) {
-    return fmt::format("{:.3g}{}", 100 * value, with_unit ? " %" : "");
+    return fmt::format("{}{}", scenario::said_number(100 * value), with_unit ? " %" : "");
   }
   const DisplayUnit unit = display_unit(row.compared.logged, unit_in_files(row.figure));
   return format_plain(value * unit.scale) + std::string(with_unit ? unit.name : "");
@@ -294,7 +296,8 @@ std::string backtest_words(const fit::Backtest& b) {
   return fmt::format(
       "Backtest: a scenario fitted to the first half of the log ({} lines), simulated {}, against "
       "the second ({} lines){}{}.",
-      b.fitted_lines, b.runs == 1 ? "once" : fmt::format("{} times", b.runs), b.compared_lines,
+      scenario::grouped(b.fitted_lines), b.runs == 1 ? "once" : fmt::format("{} times", b.runs),
+      scenario::grouped(b.compared_lines),
       b.times_repeated ? "; requests come when those of the log did" : "",
       b.faults == 0   ? ""
       : b.faults == 1 ? "; the incident is played as a fault"
@@ -302,12 +305,16 @@ std::string backtest_words(const fit::Backtest& b) {
 }
 
 std::string log_words(const fit::Log& log) {
-  std::string text = fmt::format("{} lines ({})", log.lines, log.format);
-  if (log.other_services > 0) text += fmt::format(", {} of other services", log.other_services);
-  if (log.no_service > 0) text += fmt::format(", {} of no service", log.no_service);
-  if (log.health_checks > 0) text += fmt::format(", {} health checks", log.health_checks);
-  if (log.other_lines > 0) text += fmt::format(", {} no requests", log.other_lines);
-  if (log.bad_lines > 0) text += fmt::format(", {} unreadable", log.bad_lines);
+  std::string text = fmt::format("{} lines ({})", scenario::grouped(log.lines), log.format);
+  if (log.other_services > 0)
+    text += fmt::format(", {} of other services", scenario::grouped(log.other_services));
+  if (log.no_service > 0)
+    text += fmt::format(", {} of no service", scenario::grouped(log.no_service));
+  if (log.health_checks > 0)
+    text += fmt::format(", {} health checks", scenario::grouped(log.health_checks));
+  if (log.other_lines > 0)
+    text += fmt::format(", {} no requests", scenario::grouped(log.other_lines));
+  if (log.bad_lines > 0) text += fmt::format(", {} unreadable", scenario::grouped(log.bad_lines));
   std::int64_t span_ns = 0;
   if (!log.counts.empty()) {
     span_ns = log.counts.back().time_ns - log.counts.front().time_ns;
@@ -322,8 +329,9 @@ std::string log_words(const fit::Log& log) {
   }
   const double span_s = static_cast<double>(span_ns) * 1e-9;
   constexpr double kSixDigits = 1e6;
-  return text + (span_s < kSixDigits ? fmt::format(", {:.6g} s;", span_s)
-                                     : fmt::format(", {:.0f} s;", span_s));
+  return text + ", " +
+         (span_s < kSixDigits ? scenario::said_number(span_s, 6) : scenario::said_whole(span_s)) +
+         " s;";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "kernel/stop.hpp"
 #include "report/document/text.hpp"
 #include "scenario/text/names.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 
@@ -35,7 +36,7 @@ std::string time(Duration duration) {
 }
 
 std::string count_of(std::uint64_t count, std::string_view one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", scenario::grouped(count), one, count == 1 ? "" : "s");
 }
 
 /// The keys whose values are texts.

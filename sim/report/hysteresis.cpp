@@ -42,8 +42,9 @@ class Step {
 
   std::string goodput_text() const {
     const Estimate e = mean(&StepMeasurement::goodput);
-    return e.ci_low ? fmt::format("{:.1f} ± {:.1f}", e.mean, *e.half_width())
-                    : fmt::format("{:.1f}", e.mean);
+    return e.ci_low
+               ? fmt::format("{} ± {}", format_fixed(e.mean, 1), format_fixed(*e.half_width(), 1))
+               : fmt::format("{:.1f}", e.mean);
   }
   std::string down_text() const { return n_of(down(), loop_.runs.size()); }
 
@@ -88,7 +89,7 @@ TextTable loads_table(const HysteresisLoop& loop) {
   for (std::size_t i = 0; i < loop.ramp.loads.size(); ++i) {
     const Step up(loop, i), back(loop, loop.ramp.steps() - 1 - i);
     table.rows.push_back(
-        {{fmt::format("{:.6g}", up.load()),
+        {{scenario::said_number(up.load(), 6),
           fmt::format("{:.3f}", up.mean(&StepMeasurement::offered_work).mean), up.goodput_text(),
           back.goodput_text(), up.down_text(), back.down_text()}});
   }
@@ -126,8 +127,10 @@ std::optional<Estimate> over_runs(const HysteresisLoop& loop, const StepFigure& 
 
 std::string figure_text(const std::optional<Estimate>& e, std::size_t runs) {
   if (!e) return "never";
-  std::string text = fmt::format("{:.4g}", e->mean);
-  if (e->ci_low) text += fmt::format(" (95 % interval {:.4g} to {:.4g})", *e->ci_low, *e->ci_high);
+  std::string text = scenario::said_number(e->mean, 4);
+  if (e->ci_low)
+    text += fmt::format(" (95 % interval {} to {})", scenario::said_number(*e->ci_low, 4),
+                        scenario::said_number(*e->ci_high, 4));
   if (e->count < runs) text += fmt::format(", in {} of {} replications", e->count, runs);
   return text;
 }
@@ -152,10 +155,12 @@ Document hysteresis_document(const LoadedScenario& loaded, const LoadKey& load,
   const double dwell_s = loop.ramp.dwell.in_seconds();
   Document d;
   const Heading heading = heading_of(loaded, {&load.path, 1});
-  d.title(heading, fmt::format("{} from {:.6g} up to {:.6g} and back, {} of {:.6g} s, {}, "
+  d.title(heading, fmt::format("{} from {} up to {} and back, {} of {} s, {}, "
                                "seed {}",
-                               load.path, loop.ramp.loads.front(), loop.ramp.loads.back(),
-                               scenario::said_things(loop.ramp.steps(), "step"), dwell_s,
+                               load.path, scenario::said_number(loop.ramp.loads.front(), 6),
+                               scenario::said_number(loop.ramp.loads.back(), 6),
+                               scenario::said_things(loop.ramp.steps(), "step"),
+                               scenario::said_number(dwell_s, 6),
                                scenario::said_things(runs, "replication"), scenario.seed));
   d.gap().head("tip --hysteresis", heading, scenario, runs);
   d.member("load", {{"path", load.path},

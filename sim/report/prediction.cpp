@@ -100,11 +100,7 @@ Json warnings_json(const std::vector<Warning>& warnings) {
 
 std::string value_of(const Figure& f) {
   if (!f.text.empty()) return f.text;
-  // Outside of these bounds %g writes an exponent.
-  constexpr double kFiveDigits = 99999.5, kSmall = 1e-4;
-  const std::string number = f.value >= kFiveDigits || (f.value > 0 && f.value < kSmall)
-                                 ? scenario::said_count(f.value, 5)
-                                 : fmt::format("{:.5g}", f.value);
+  const std::string number = scenario::said_number(f.value, 5);
   return f.unit.empty() || f.unit == "1" ? number : number + " " + f.unit;
 }
 

@@ -23,12 +23,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kMinute = 60, kHour = 3'600, kDay = 86'400, kYear = 365.25 * kDay;
 
-/// Two digits, without an exponent: "1.4", "140", "1400".
+/// Two digits, the second also where it is zero: "1.0", "140", "14,000".
 std::string two_digits(double value) {
-  if (value < 1) return fmt::format("{:.2g}", value);
-  if (value < 10) return fmt::format("{:.1f}", value);
-  const double step = std::pow(10.0, std::floor(std::log10(value)) - 1);
-  return fmt::format("{:.0f}", std::round(value / step) * step);
+  return value >= 1 && value < 9.95 ? fmt::format("{:.1f}", value) : scenario::said_count(value, 2);
 }
 
 /// The unit in which people say a length of time.
@@ -36,25 +33,23 @@ struct LongUnit {
   double below, of;
   const char* name;
 };
-constexpr std::array<LongUnit, 9> kLongUnits = {
-    {{2 * kMinute, 1, "s"},
-     {2 * kHour, kMinute, "minutes"},
-     {2 * kDay, kHour, "hours"},
-     {60.5 * kDay, kDay, "days"},
-     {2 * kYear, kYear / 12, "months"},
-     {1e6 * kYear, kYear, "years"},
-     {1e9 * kYear, 1e6 * kYear, "million years"},
-     {1e12 * kYear, 1e9 * kYear, "billion years"},
-     {HUGE_VAL, 1e12 * kYear, "million million years"}}};
+constexpr std::array<LongUnit, 9> kLongUnits = {{{2 * kMinute, 1, "s"},
+                                                 {2 * kHour, kMinute, "minutes"},
+                                                 {2 * kDay, kHour, "hours"},
+                                                 {60.5 * kDay, kDay, "days"},
+                                                 {2 * kYear, kYear / 12, "months"},
+                                                 {1e6 * kYear, kYear, "years"},
+                                                 {1e9 * kYear, 1e6 * kYear, "million years"},
+                                                 {1e12 * kYear, 1e9 * kYear, "billion years"},
+                                                 {HUGE_VAL, 1e12 * kYear, "trillion years"}}};
 
 const LongUnit& long_unit(double seconds) {
-  return *std::ranges::find_if(kLongUnits, [&](const LongUnit& u) { return seconds < u.below; });
+  const auto* const unit =
+      std::ranges::find_if(kLongUnits, [&](const LongUnit& u) { return seconds < u.below; });
+  return unit == kLongUnits.end() ? kLongUnits.back() : *unit;
 }
 
-std::string in_unit(double seconds, const LongUnit& unit) {
-  const double value = seconds / unit.of;
-  return value >= 1e6 || value < 0.1 ? fmt::format("{:.1e}", value) : two_digits(value);
-}
+std::string in_unit(double seconds, const LongUnit& unit) { return two_digits(seconds / unit.of); }
 
 /// A time with the ends of its interval: "56 days (45 to 70)".
 std::string said_times(const Ranged& t, std::string_view before_ends = "") {
@@ -63,15 +58,30 @@ std::string said_times(const Ranged& t, std::string_view before_ends = "") {
                      in_unit(*t.low, unit), in_unit(*t.high, unit));
 }
 
-std::string said_probability(double p) {
-  if (p > 0.995) return "more than 99 %";
-  if (p >= 0.00095) return two_digits(100 * p) + " %";
-  return p >= 1e-6 ? fmt::format("{:.2g} %", 100 * p) : fmt::format("{:.1e}", p);
+/// Whether a probability is said as one case in so many: as a percentage it would begin with zeros.
+bool is_small(double p) { return p < 0.0001; }
+
+std::string said_probability(double p, bool as_cases) {
+  if (std::isnan(p)) return "unknown";
+  if (as_cases) return scenario::said_one_in(p);
+  return p > 0.995 ? "more than 99 %" : two_digits(100 * p) + " %";
 }
 
+/// "5.7 %", "1 in 12 million".
+std::string said_probability(double p) { return said_probability(p, is_small(p)); }
+
+/// As the end of "below ".
+std::string said_bound(double p) {
+  constexpr double kLeastSaid = 1e-15;
+  return p > 0.995 ? "100 %" : said_probability(p < kLeastSaid ? kLeastSaid : p);
+}
+
+/// A probability with the ends of its interval, all in one form.
 std::string said_probability(const Ranged& p) {
-  const std::string value = said_probability(*p.value), low = said_probability(*p.low),
-                    high = said_probability(*p.high);
+  const bool as_cases = is_small(*p.value);
+  const std::string value = said_probability(*p.value, as_cases),
+                    low = said_probability(*p.low, as_cases),
+                    high = said_probability(*p.high, as_cases);
   return low == high ? value : fmt::format("{} ({} to {})", value, low, high);
 }
 
@@ -122,7 +132,7 @@ struct RiskRow {
   }
   std::string probability_text() const {
     const Ranged p = probability();
-    if (!p.value) return "below " + said_probability(*p.high);
+    if (!p.value) return "below " + said_bound(*p.high);
     return said_probability(p);
   }
 };
@@ -356,7 +366,7 @@ class RiskReport {
       all.push_back(
           fmt::format("In none of {} drawn did the faults use {}: the chance is below {} "
                       "(95 %).",
-                      said_things(drawn.periods.size()), event, said_probability(*p.high)));
+                      said_things(drawn.periods.size()), event, said_bound(*p.high)));
     }
     const Means means(drawn);
     const bool is_one = period == "a day";
@@ -488,7 +498,7 @@ class RiskReport {
     const std::string period = said_period(plan_.period);
     if (!p.value) {
       return fmt::format("The chance that it happens within {} is below {}.", period,
-                         said_probability(*p.high));
+                         said_bound(*p.high));
     }
     return fmt::format("The chance that it happens within {} is {}.", period, said_probability(p));
   }
@@ -596,6 +606,7 @@ std::vector<TableSource> risk_tables(const RiskPlan& plan, const std::vector<Ris
 }  // namespace
 
 std::string said_long_time(double seconds) {
+  if (std::isnan(seconds)) return "an unknown time";
   const LongUnit& unit = long_unit(seconds);
   return in_unit(seconds, unit) + " " + unit.name;
 }
@@ -606,8 +617,9 @@ Document risk_document(const RiskPlan& plan, const std::vector<RiskStudy>& studi
   const Heading heading = heading_of(base, plan.keys);
   Document d;
   const std::vector<std::string> sentences = report.sentences();
-  d.title(heading, fmt::format("risk of {}, {:.2g} events, seed {}", plan.event,
-                               static_cast<double>(report.events()), base.scenario.seed));
+  d.title(heading, fmt::format("risk of {}, {} events, seed {}", plan.event,
+                               scenario::said_number(static_cast<double>(report.events()), 2),
+                               base.scenario.seed));
   d.gap().answer_first(sentences);
   if (plan.points.size() > 1) {
     TextTable points = shown(report.table());

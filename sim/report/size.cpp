@@ -20,7 +20,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string said_percentage(double share) { return fmt::format("{:.4g} %", 100 * share); }
+std::string said_percentage(double share) {
+  return fmt::format("{} %", scenario::said_number(100 * share, 4));
+}
 
 std::string limit_text(const SizeLimit& limit) {
   std::string text;

@@ -148,17 +148,16 @@ struct TipReport {
 };
 
 std::string valued(double value, std::string_view unit, int digits = 5) {
-  return fmt::format("{:.{}g}{}", value, digits,
-                     unit == "1"     ? ""
-                     : unit == "1/s" ? " /s"
-                                     : fmt::format(" {}", unit));
+  return scenario::said_number(value, digits) + (unit == "1"     ? ""
+                                                 : unit == "1/s" ? " /s"
+                                                                 : fmt::format(" {}", unit));
 }
 
 std::string with_unit(const TipReport& r, double value) { return valued(value, r.trigger.unit, 6); }
 
 /// A value as --trigger takes it.
 std::string as_written(const TipReport& r, double value) {
-  return fmt::format("{:.6g}{}", value, r.trigger.unit == "s" ? "s" : "");
+  return scenario::to_copy(value, 6) + (r.trigger.unit == "s" ? "s" : "");
 }
 
 std::string interval_text(const TipReport& r) {
@@ -516,13 +515,13 @@ class CurveReport {
     t.csv("unit", always(plan_.trigger.unit));
     t.text(
         {curve_.axis.empty() ? "point" : headed(last_part(curve_.axis), curve_.unit), Side::kRight},
-        [](auto& r) { return r.at->x ? fmt::format("{:.5g}", *r.at->x) : r.at->label; });
+        [](auto& r) { return r.at->x ? scenario::said_number(*r.at->x, 5) : r.at->label; });
     t.files("replications", [](auto& r) { return r.found().thresholds.size(); });
     t.files("outcome", [](auto& r) { return name(r.found().outcome); });
     t.json("d50", [](auto& r) { return d50_json(r.point->found); });
     t.csv("d50 ci_low ci_high", {headed("D50", plan_.trigger.unit)}, [](auto& r) {
        const Ranged d50 = d50_of(r.point->found);
-       return Shown{d50, d50.value ? fmt::format("{:.5g}", *d50.value) : "-"};
+       return Shown{d50, d50.value ? scenario::said_number(*d50.value, 5) : "-"};
      }).unit(plan_.trigger.unit);
     t.csv("bracket_low", [](auto& r) {
        return end_of(r, &TippingBracket::low);
@@ -641,7 +640,7 @@ class CurveReport {
     if (!point.d50) return reason(row.point->found);
     if (point.rank == 0) return "-";
     const auto end = [](const std::optional<double>& value, std::string_view otherwise) {
-      return value ? fmt::format("{:.5g}", *value) : std::string(otherwise);
+      return value ? scenario::said_number(*value, 5) : std::string(otherwise);
     };
     std::string low = end(point.ci_first, point.first_end_not_judged() ? "?" : "below LO");
     std::string high = end(point.ci_last, point.last_end_not_judged() ? "?" : "beyond HI");

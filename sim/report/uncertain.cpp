@@ -671,7 +671,7 @@ class VariantsTeller {
         s.say("below 0.001", 1, formula("<=", source, number_source(kLeast)));
       } else {
         s << "= ";
-        s.say(fmt::format("{:.2g}", *p), *p, source);
+        s.say(scenario::said_number(*p, 2), *p, source);
       }
       s << ")";
     }

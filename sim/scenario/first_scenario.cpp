@@ -112,9 +112,9 @@ void accept(FirstAnswers& answers, const FirstAnswers& changed) {
     throw BadAnswer(fmt::format(
         "{} a second of {} each {} {} busy, and there {}: at least {:.0f} are needed, or the "
         "service is overloaded before anything goes wrong",
-        scenario::said_things(fmt::format("{}", changed.rate), "request"),
+        scenario::said_things(said_number(changed.rate, 6), "request"),
         to_text(changed.service_time), changed.rate == 1 ? "keeps" : "keep",
-        scenario::said_things(fmt::format("{:.4g}", busy), "server"),
+        scenario::said_things(said_number(busy, 4), "server"),
         changed.servers == 1 ? "is 1" : fmt::format("are {}", changed.servers),
         std::floor(busy) + 1));
   }
@@ -335,8 +335,8 @@ void add_clients(ScenarioWriter& lines, const FirstAnswers& a) {
   constexpr double kRequestsOfAClient = 10;
   const double clients = std::max(1.0, std::round(a.rate / kRequestsOfAClient));
   lines.key("count", fmt::format("{:.0f}", clients),
-            fmt::format("assumed: processes of {:.3g} requests a second, each with its retry state",
-                        a.rate / clients));
+            fmt::format("assumed: processes of {} requests a second, each with its retry state",
+                        said_number(a.rate / clients)));
   lines.key("arrivals", fmt::format("{{ process = \"poisson\", total_rate = {} }}", a.rate),
             fmt::format("{}; poisson: requests that come independently of each other",
                         a.log.empty() ? "the rate is yours" : "the rate of " + a.log));
@@ -404,9 +404,9 @@ std::string first_scenario(const FirstAnswers& a, const std::string& name,
            a.service_law.empty()
                ? fmt::format("the mean {}; exponential: 1 in 20 takes three times as long",
                              a.log.empty() ? "is yours" : "of " + a.log)
-               : fmt::format("the {} are yours; of the law that has them the mean is {:.3g} ms",
+               : fmt::format("the {} are yours; of the law that has them the mean is {} ms",
                              a.service_law.starts_with("{ buckets") ? "buckets" : "percentiles",
-                             1000 * a.service_time.in_seconds()));
+                             said_number(1000 * a.service_time.in_seconds())));
   constexpr std::uint64_t kPlaces = 10;
   file.key("queue", fmt::format("{{ capacity = {} }}", kPlaces * a.servers),
            "assumed: 10 wait for each server, others get 503; \"unlimited\" turns none away");

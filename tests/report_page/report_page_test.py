@@ -641,7 +641,7 @@ class PageTest(unittest.TestCase):
                          [row["variant"] for row in rows])
         self.assertEqual(self.texts("#budgets tbody td:nth-child(2)"), ["good", "good"])
         for shown, row in zip(self.texts("#budgets tbody td:nth-child(5)"), rows):
-            said = float(shown.replace("\u202f", ""))
+            said = float(shown.replace(",", ""))
             self.assertLess(abs(said - float(row["bad"])), 0.001 * float(row["bad"]) + 1e-9)
         self.assertEqual(self.browser.problems, [])
 

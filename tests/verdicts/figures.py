@@ -102,19 +102,22 @@ def toml_number(text):
 
 
 SAID_UNITS = {"%": 0.01, "times": 1.0, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "minutes": 60.0,
-              "hours": 3600.0, "": 1.0}
+              "hours": 3600.0, "days": 86400.0, "years": 365.25 * 86400.0, "": 1.0}
+SAID_THOUSANDS = {"": 1.0, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 
 
 def says(text, value, whole_percent=False):
-    """Whether the words give the value, to two digits at least, or as a whole percentage; claims
-    have none."""
-    number = re.fullmatch(r"(less than |more than |)([0-9.]+) ?([a-zµ%]*)", text)
+    """Whether the words give the value, to two digits at least, or as a whole percentage; claims,
+    such as "below 0.001", have none."""
+    number = re.fullmatch(r"(less than |more than |)([0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9.]+)"
+                          r"(?: (million|billion|trillion))? ?([a-zµ%]*)", text)
     if not number:
-        return True
-    said = float(number[2]) * SAID_UNITS[number[3]]
+        return text.startswith("below ") or not re.search(r"[0-9]", text)
+    said = (float(number[2].replace(",", "")) * SAID_THOUSANDS[number[3] or ""]
+            * SAID_UNITS[number[4]])
     if number[1]:
         return value < said if number[1].startswith("less") else value > said
-    rounding = 0.005 if whole_percent and number[3] == "%" else 0.0
+    rounding = 0.005 if whole_percent and number[4] == "%" else 0.0
     return abs(said - value) <= max(0.06 * abs(value), rounding) + 1e-12
 
 

@@ -22,6 +22,7 @@
 #include "model/service/cache.hpp"
 #include "model/service/instance.hpp"
 #include "scenario/text/names.hpp"
+#include "scenario/text/text.hpp"
 
 #include <retrysim/error.hpp>
 #include <retrysim/metrics.hpp>
@@ -389,7 +390,7 @@ std::string to_text_of_bytes(std::uint64_t bytes) {
     ++unit;
   }
   return value >= 100 ? fmt::format("{:.0f} {}", value, kUnits[unit])
-                      : fmt::format("{:.3g} {}", value, kUnits[unit]);
+                      : fmt::format("{} {}", scenario::said_number(value), kUnits[unit]);
 }
 
 RunNeeds needs_of(const Scenario& scenario) {

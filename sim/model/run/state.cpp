@@ -7,6 +7,7 @@
 #include "model/network/network.hpp"
 
 #include "model/service/services.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 
@@ -64,10 +65,10 @@ void RunLimits::check() {
   most_between_looks_ = std::max(most_between_looks_, done_ - looked_at_);
   looked_at_ = done_;
   if (counted > options.max_events) {
-    throw LimitExceeded(
-        fmt::format("more than {} events: replication {} stopped at {} s", options.max_events,
-                    state_.replication, state_.now.in_seconds()),
-        LimitKind::kEvents);
+    throw LimitExceeded(fmt::format("more than {} events: replication {} stopped at {} s",
+                                    scenario::grouped(options.max_events), state_.replication,
+                                    scenario::said_number(state_.now.in_seconds(), 10)),
+                        LimitKind::kEvents);
   }
   // Any number of requests may arrive and be served at one instant. What has to be stopped is a few
   // requests that go round in an endless loop.
@@ -77,7 +78,7 @@ void RunLimits::check() {
                     "answers go round in a loop that takes no time, or arrive at an impossible "
                     "rate; give the service, network, backoff or think time a positive duration, "
                     "or limit the attempts",
-                    state_.now.in_seconds(), state_.replication),
+                    scenario::said_number(state_.now.in_seconds(), 10), state_.replication),
         LimitKind::kInstant);
   }
   stop_point();
@@ -104,8 +105,9 @@ void RunLimits::check_memory() const {
                   "which is more than is left; give queues a smaller capacity, "
                   "give clients a lower rate, an attempt_timeout or a deadline, or let the service "
                   "remove abandoned work",
-                  state_.replication, state_.now.in_seconds(), state_.requests.live(),
-                  state_.attempts.live(), bytes >> 20),
+                  state_.replication, scenario::said_number(state_.now.in_seconds(), 10),
+                  scenario::grouped(state_.requests.live()),
+                  scenario::grouped(state_.attempts.live()), scenario::grouped(bytes >> 20)),
       LimitKind::kMemory);
 }
 

@@ -23,11 +23,15 @@ namespace {
 using scenario::said_count;
 using scenario::said_things;
 using scenario::said_whole;
+using scenario::to_copy;
+
+constexpr int kAllDigits = 15;  // of a whole number
 
 std::string time_text(double seconds) {
   constexpr double kShort = 1e-4, kLong = 999.5;
   if (!(seconds >= kShort && seconds < kLong)) return scenario::said_time(seconds);
-  return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds);
+  return seconds < 1 ? fmt::format("{} ms", scenario::said_number(seconds * 1e3))
+                     : fmt::format("{} s", scenario::said_number(seconds));
 }
 
 /// The service whose calls a group makes.
@@ -161,7 +165,8 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
                          limit, time_text(timeout))
            : fmt::format("With {}.queue.capacity = {} or less{}, a full queue holds no more work "
                          "than can be done in that time.",
-                         path, said_whole(places), instances > 1 ? " (of each instance)" : "")});
+                         path, to_copy(places, kAllDigits),
+                         instances > 1 ? " (of each instance)" : "")});
 }
 
 void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
@@ -227,7 +232,7 @@ void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
                                   said_count(100 * share))),
          fmt::format("{}.throttle.rate = {} or more would let them pass, and so would fewer "
                      "requests.",
-                     path, said_count(throttle.rate * load.rate / load.granted, 4))});
+                     path, to_copy(throttle.rate * load.rate / load.granted, 4))});
   }
   double floor = 0;
   std::string counts;
@@ -367,7 +372,7 @@ void warn_of_pool(const ClientTimes& t, bool open, std::vector<Warning>& warning
                    "wait longer and longer for one.",
                    said_things(said_count(needed), "connection"), who, c.max_connections),
        fmt::format("{}.max_connections = {} or more.", path,
-                   said_whole(servers_that_carry(needed)))});
+                   to_copy(servers_that_carry(needed), kAllDigits))});
 }
 
 void warn_of_send_rate(const ClientTimes& t, bool open, std::vector<Warning>& warnings) {
@@ -392,7 +397,7 @@ void warn_of_send_rate(const ClientTimes& t, bool open, std::vector<Warning>& wa
                    waits ? std::string("they wait longer and longer before they are sent")
                          : fmt::format("in the long run {} of them fail unsent",
                                        scenario::said_share(unsent))),
-       fmt::format("{}.send_rate.rate above {}.", path, said_count(t.rate))});
+       fmt::format("{}.send_rate.rate above {}.", path, to_copy(t.rate, 3))});
 }
 
 void warn_of_short_timeout(const Scenario& scenario, const ClientTimes& t,
@@ -428,9 +433,9 @@ void warn_of_short_timeout(const Scenario& scenario, const ClientTimes& t,
   if (service.service_time.is_constant() || longer < kMany) return;
   warnings.push_back(
       {path, keys,
-       fmt::format("{:.2g} % of the attempts take longer than {} without any waiting, and {} gives "
+       fmt::format("{} % of the attempts take longer than {} without any waiting, and {} gives "
                    "up then.",
-                   100 * longer, time_text(limit), who),
+                   scenario::said_number(100 * longer, 2), time_text(limit), who),
        fmt::format("{} of {} is enough for 99 % of them.", use,
                    time_text(quantile_of(service.service_time, 0.99) + limit - room))});
 }
@@ -525,7 +530,7 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
              said_things(bounded ? said_count(t.connections_worst) : "more and more", "connection"),
              c.max_connections),
          bounded ? fmt::format("max_connections = {}, or a shorter attempt timeout.",
-                               said_whole(std::ceil(t.connections_worst)))
+                               to_copy(std::ceil(t.connections_worst), kAllDigits))
                  : std::string("A limit on attempts, such as max_attempts, or a deadline.")});
   }
   warn_of_quota(t, warnings);
@@ -831,7 +836,7 @@ void warn_of_hold(const Scenario& scenario, std::vector<Warning>& warnings) {
                    "(attempt timeout and backoff) before it tries again.",
                    time_text(scenario.recovery.hold.in_seconds()), time_text(pause.in_seconds())),
        fmt::format("recovery.hold = \"{}s\" or more, or none: the default is long enough.",
-                   said_whole(std::ceil(pause.in_seconds())))});
+                   to_copy(std::ceil(pause.in_seconds()), kAllDigits))});
 }
 
 }  // namespace retrysim::prediction

@@ -7,6 +7,7 @@
 #include "estimate/intervals.hpp"
 #include "report/document/csv_writer.hpp"
 #include "report/graph.hpp"
+#include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
@@ -60,7 +61,7 @@ std::string Cell::text() const {
   if (text_) return *text_;
   if (const auto* text = std::get_if<std::string>(&value_)) return *text;
   if (const auto* whole = std::get_if<std::uint64_t>(&value_)) return std::to_string(*whole);
-  if (const auto* real = std::get_if<double>(&value_)) return fmt::format("{:.6g}", *real);
+  if (const auto* real = std::get_if<double>(&value_)) return scenario::said_number(*real, 6);
   return "";
 }
 

@@ -37,16 +37,21 @@ int decimals_for(double value, int digits) {
 }
 
 std::string format_plain(double value, int digits) {
-  std::string text = fmt::format("{:.{}f}", value, decimals_for(value, digits));
-  if (text.find('.') == std::string::npos) return text;
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
+  return scenario::said_decimals(value, decimals_for(value, digits));
+}
+
+std::string format_fixed(double value, int decimals) {
+  constexpr double kFourDigits = 9999.5;
+  std::string text = fmt::format("{:.{}f}", value, decimals);
+  if (!(std::fabs(value) >= kFourDigits)) return text;
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const double whole = std::strtod(text.substr(0, point).c_str(), nullptr);
+  return scenario::said_decimals(whole, 0) + text.substr(point);
 }
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
-std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+std::string percent(double share) { return scenario::said_number(100 * share) + " %"; }
 
 bool shown_as_percentage(const MetricInfo& metric) {
   return metric.summary == MetricSummary::kProportion || metric.display.percentage;
@@ -68,8 +73,9 @@ namespace {
 
 /// The position at which the first word of a text ends; a number and its unit are one word.
 std::size_t end_of_word(std::string_view text) {
-  constexpr std::string_view kUnits[] = {"%",     "s",       "ms",     "µs",    "/s",
-                                         "times", "minutes", "points", "hours", "±"};
+  constexpr std::string_view kUnits[] = {"%",       "s",       "ms",      "µs",    "/s",
+                                         "times",   "minutes", "points",  "hours", "±",
+                                         "million", "billion", "trillion"};
   std::size_t end = std::min(text.find(' '), text.size());
   while (end < text.size() && end > 0) {
     const char last = text[end - 1];

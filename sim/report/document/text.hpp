@@ -32,8 +32,12 @@ DisplayUnit display_unit(double value, std::string_view unit);
 /// The number of decimals that show `digits` significant digits of `value`; at most 9.
 int decimals_for(double value, int digits);
 
-/// A number with `digits` significant digits, without zeros at the end.
+/// A number with all digits before the point, and `digits` significant digits at least, without
+/// zeros at the end: "12,345", "0.5".
 std::string format_plain(double value, int digits = 4);
+
+/// A number with exactly so many decimals, and commas as there: "12,345.60".
+std::string format_fixed(double value, int decimals);
 
 /// A share as a percentage with three significant digits: "3.14 %".
 std::string percent(double share);

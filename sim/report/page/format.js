@@ -37,15 +37,16 @@ const [BLUE, RED, GREEN, PURPLE, ORANGE, SKY, GREY] = ["blue", "red", "green", "
 
 const exists = (x) => x !== null && x !== undefined && Number.isFinite(x);
 
-/** Four significant digits, thousands apart; no exponent between 0.0001 and 1e9. */
+/** Significant digits, thousands apart, never an exponent: 0.000025, 32,400, 2.5 billion. */
 function digits(x, significant = 3) {
   if (!exists(x)) return "–";
-  if (x === 0) return "0";
   const size = Math.abs(x);
-  if (size >= 1e9 || size < 1e-4) return x.toExponential(significant - 1);
+  if (size < 1e-12) return "0";
+  if (size >= 1e12) return `${digits(x / 1e12, significant)} trillion`;
+  if (size >= 1e9) return `${digits(x / 1e9, significant)} billion`;
   const decimals = Math.max(0, significant - 1 - Math.floor(Math.log10(size)));
-  const [whole, fraction] = x.toFixed(Math.min(decimals, 8)).split(".");
-  const grouped = whole.length > 4 + (x < 0) ? whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") : whole;
+  const [whole, fraction] = x.toFixed(Math.min(decimals, size < 1e-4 ? 14 : 8)).split(".");
+  const grouped = whole.length > 4 + (x < 0) ? whole.replace(/\B(?=(\d{3})+$)/g, ",") : whole;
   const rest = fraction ? fraction.replace(/0+$/, "") : "";
   return rest ? `${grouped}.${rest}` : grouped;
 }

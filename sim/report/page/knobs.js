@@ -44,13 +44,14 @@ function valueText(key, toml) {
 
 /**
  * The value that someone has typed for a key: {toml}, or {fault} if it cannot be one. Numbers
- * without a unit have that of the text that stood there before, `old`.
+ * without a unit have that of the text that stood there before, `old`. Commas are for thousands only.
  */
 function valueTyped(key, text, old, base) {
   const word = otherWords(key).find((one) => one === text.toLowerCase());
   if (word) return { toml: `"${word}"` };
   const found = /^([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?) ?([a-zµ%]*)$/i
-    .exec(text.replace(/[\u202f\u00a0_]/g, ""));
+    .exec(text.replace(/[\u202f\u00a0_]/g, "").replace(/^([-+]?[1-9]\d{0,2})((?:,\d{3})+)(?!\d)/,
+      (_, first, rest) => first + rest.replace(/,/g, "")));
   const what = isDuration(key) ? "duration" : key.kind === "count" ? "whole number"
     : isPercentage(key) ? "percentage" : "number";
   const none = { fault: `“${text}” is no ${what}` };

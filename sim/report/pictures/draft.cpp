@@ -55,38 +55,17 @@ const PictureRows& PictureResult::table(const std::string& name) const {
 
 // --- Numbers as texts ----------------------------------------------------------------------------
 
-namespace {
-
-/// A decimal number without zeros at its end.
-std::string without_zeros(std::string text) {
-  if (text.find('.') == text.npos) return text;
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
-}
-
-}  // namespace
-
 std::string picture_digits(double value, int significant) {
-  constexpr double kLarge = 1e9, kSmall = 1e-4;
-  constexpr int kMaxDecimals = 8;
+  constexpr double kBillion = 1e9, kTrillion = 1e12, kSmall = 1e-4, kNothing = 1e-12;
+  constexpr int kMaxDecimals = 8, kDecimalsOfSmall = 14;
   if (!std::isfinite(value)) return "–";
-  if (value == 0) return "0";
   const double size = std::fabs(value);
-  if (size >= kLarge || size < kSmall) {
-    const std::string text = fmt::format("{:.{}e}", value, significant - 1);
-    const std::size_t exponent = text.find('e');
-    return without_zeros(text.substr(0, exponent)) + text.substr(exponent);
-  }
-  const int decimals =
-      std::clamp(significant - 1 - static_cast<int>(std::floor(std::log10(size))), 0, kMaxDecimals);
-  std::string text = without_zeros(fmt::format("{:.{}f}", value, decimals));
-  std::size_t point = std::min(text.find('.'), text.size());
-  const std::size_t first = value < 0 ? 1 : 0;
-  if (point - first > 4) {
-    for (std::size_t i = point - 3; i > first && i < point; i -= 3) text.insert(i, "\u202f");
-  }
-  return text;
+  if (size < kNothing) return "0";
+  if (size >= kTrillion) return picture_digits(value / kTrillion, significant) + " trillion";
+  if (size >= kBillion) return picture_digits(value / kBillion, significant) + " billion";
+  const int decimals = significant - 1 - static_cast<int>(std::floor(std::log10(size)));
+  return scenario::said_decimals(
+      value, std::clamp(decimals, 0, size < kSmall ? kDecimalsOfSmall : kMaxDecimals));
 }
 
 std::string picture_seconds(double value, int significant) {

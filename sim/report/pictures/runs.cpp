@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernel/stop.hpp"
 #include "report/pictures/draft.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -1074,7 +1075,9 @@ constexpr std::size_t kMaxDrawnVariants = 24;  // most variants in the picture o
 std::string difference_text(double value, double scale) {
   constexpr double kRounding = 1e-9, kWhole = 100;
   if (std::fabs(value) <= kRounding * scale) return "0";
-  return std::fabs(value) >= kWhole ? fmt::format("{:+.0f}", value) : fmt::format("{:+.3g}", value);
+  const double size = std::fabs(value);
+  return (value < 0 ? "-" : "+") +
+         (size >= kWhole ? scenario::said_whole(size) : scenario::said_number(size));
 }
 
 /// Joins the labels of points that lie on each other.

@@ -6,6 +6,7 @@
 
 #include "fit/backtest.hpp"
 #include "scenario/keys/keys.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -1379,12 +1380,14 @@ void add_prediction_picture(PictureJson& pictures, const PictureResult& result) 
     }
     const double top = 1.12 * std::max(heights.high, 1e-9);
     const auto tipping = number_of(plane, "tipping_s");
-    Json panel = panel_json(
-        service,
-        fmt::format("{}: after {}{}", service, plane.at("trigger").get<std::string>(),
-                    tipping ? fmt::format(", which tips it from {:.4g} s on", *tipping) : ""),
-        linear_axis({"work that waits, s"}, -0.03 * right, right, 6),
-        linear_axis({"requests on their way back"}, -0.03 * top, top));
+    Json panel =
+        panel_json(service,
+                   fmt::format("{}: after {}{}", service, plane.at("trigger").get<std::string>(),
+                               tipping ? fmt::format(", which tips it from {} s on",
+                                                     scenario::said_number(*tipping, 4))
+                                       : ""),
+                   linear_axis({"work that waits, s"}, -0.03 * right, right, 6),
+                   linear_axis({"requests on their way back"}, -0.03 * top, top));
     std::set<std::string> drawn;
     for (std::size_t row = 0; row < curves.size(); ++row) {
       if (curves.text(row, "service") != service) continue;

@@ -28,7 +28,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string seconds(Duration d) { return fmt::format("{} s", d.in_seconds()); }
+std::string seconds(Duration d) { return scenario::said_decimals(d.in_seconds(), 9) + " s"; }
 
 /// The precision that a metric has reached: "latency_mean 3.1 %".
 std::string reached(const MetricPrecision& m) {
@@ -238,11 +238,11 @@ std::vector<std::string> drain_notes(const Evaluation& e) {
     if (whole == nullptr || within == nullptr || drained == nullptr) continue;
     if (std::fabs(whole->estimate.mean - within->estimate.mean) <= kNoteworthy) continue;
     notes.push_back(fmt::format(
-        "{}{:.4g} % of the requests had succeeded by the end of duration; the success "
-        "rate of {:.4g} % includes the drain, in which {} per replication ended",
-        client == "all" ? "" : client + ": ", 100 * within->estimate.mean,
-        100 * whole->estimate.mean,
-        scenario::said_things(fmt::format("{:.0f}", drained->estimate.mean), "request")));
+        "{}{} % of the requests had succeeded by the end of duration; the success "
+        "rate of {} % includes the drain, in which {} per replication ended",
+        client == "all" ? "" : client + ": ", scenario::said_number(100 * within->estimate.mean, 4),
+        scenario::said_number(100 * whole->estimate.mean, 4),
+        scenario::said_things(scenario::said_whole(drained->estimate.mean), "request")));
   }
   return notes;
 }
@@ -375,7 +375,7 @@ std::string format_scaled(const Estimate& e, DisplayUnit unit) {
   if (half <= 1e-9 * std::fabs(mean)) return format_plain(mean) + std::string(unit.name);
   // An interval far narrower than the value needs no more than 6 digits of the value.
   const int decimals = std::min(decimals_for(half, 2), decimals_for(mean == 0 ? half : mean, 6));
-  std::string half_text = fmt::format("{:.{}f}", half, decimals);
+  std::string half_text = format_fixed(half, decimals);
   if (half_text.find_first_not_of("0.") == std::string::npos) {
     half_text.back() = '1';
     half_text.insert(0, "<");
@@ -387,12 +387,12 @@ std::string format_scaled(const Estimate& e, DisplayUnit unit) {
   if (std::fabs(below - above) > 1e-6 * half) {
     const auto end = [&](double value) {
       return value == 0 || value == 1 ? format_plain(value * unit.scale)
-                                      : fmt::format("{:.{}f}", value * unit.scale, decimals);
+                                      : format_fixed(value * unit.scale, decimals);
     };
-    return fmt::format("{:.{}f} ({}..{}){}", mean, decimals, end(*e.ci_low), end(*e.ci_high),
-                       unit.name);
+    return fmt::format("{} ({}..{}){}", format_fixed(mean, decimals), end(*e.ci_low),
+                       end(*e.ci_high), unit.name);
   }
-  return fmt::format("{:.{}f} ± {}{}", mean, decimals, half_text, unit.name);
+  return fmt::format("{} ± {}{}", format_fixed(mean, decimals), half_text, unit.name);
 }
 
 std::string cell(const Evaluation& e, const std::string& client, std::string_view metric) {
@@ -646,7 +646,7 @@ std::vector<std::string> further_notes(const Evaluation& e) {
               "unfinished"
             : fmt::format("short runs: up to {} requests in a replication were still open when the "
                           "run ended; they count as unfinished",
-                          row->estimate.max));
+                          scenario::said_whole(row->estimate.max)));
   }
   const SummaryRow* requests = e.row("all", "requests");
   if (requests != nullptr && requests->estimate.max == 0) {
@@ -681,7 +681,6 @@ std::vector<std::string> result_notes(const Evaluation& e) {
 
 Document run_document(const Evaluation& e) {
   const Scenario& s = e.scenario();
-  const auto seconds = [](Duration d) { return static_cast<double>(d.count()) / 1e9; };
   Document d;
   Heading heading = heading_of(e.set.scenario);
   if (e.set.variant != "base") heading.name += " (" + e.set.variant + ")";
@@ -690,10 +689,9 @@ Document run_document(const Evaluation& e) {
   show_edges(d, e);
   show_phases(d, e);
   say_expectations(d, e);
-  std::string how = fmt::format("{} replication{} of {} s", e.set.runs.size(),
+  std::string how = fmt::format("{} replication{} of {}", e.set.runs.size(),
                                 e.set.runs.size() == 1 ? "" : "s", seconds(s.duration));
-  if (s.warmup > Duration::zero())
-    how += fmt::format(", the first {} s left out", seconds(s.warmup));
+  if (s.warmup > Duration::zero()) how += fmt::format(", the first {} left out", seconds(s.warmup));
   d.lines(fmt::format("\n{}, seed {}\n", how, s.seed)).say(interval_line(e)).gap();
   d.show(metrics_table(e));
   show_modes(d, e);

@@ -417,10 +417,9 @@ class CallChecks {
     const double share = c.spec->share;
     if (c.spec->one_of.empty() && share > 1) {
       add(c, "share",
-          fmt::format(
-              " = {:.6g} is above 1; expected a share of the requests, or one_of, with which "
-              "it is a weight{}",
-              share, percent_hint(share)));
+          fmt::format(" = {} is above 1; expected a share of the requests, or one_of, with which "
+                      "it is a weight{}",
+                      said_number(share, 6), percent_hint(share)));
     }
     if (!c.spec->one_of.empty() && share <= 0) {
       add(c, "share", " = 0: an alternative of one_of has a weight above 0");

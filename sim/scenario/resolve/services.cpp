@@ -33,8 +33,7 @@ void check_probabilities(Tables& t, const KeyResolution& keys,
   double sum = 0;
   for (const RandomError& error : errors) sum += error.probability;
   if (sum <= kMaxProbability) return;
-  t.problems.add(keys.place_of("errors"), keys.path() + ".errors add up to " +
-                                              fmt::format("{:.6g}", sum) +
+  t.problems.add(keys.place_of("errors"), keys.path() + ".errors add up to " + said_number(sum, 6) +
                                               "; expected probabilities of at most 1 together");
 }
 
@@ -111,8 +110,8 @@ void resolve_partitions(Tables& t, const KeyResolution& keys, const Member& serv
   });
   if (sum > kMaxProbability) {
     t.problems.add(keys.place_of("concurrency.partitions"),
-                   fmt::format("{} have shares that add up to {:.6g}; expected at most 1 together",
-                               path, sum));
+                   fmt::format("{} have shares that add up to {}; expected at most 1 together",
+                               path, said_number(sum, 6)));
   }
   if (c.partitions.empty() || c.control != ConcurrencyControl::kFixed ||
       c.limit != ServiceSpec::kUnlimited) {
@@ -171,10 +170,10 @@ void check_balancing(Tables& t, const KeyResolution& keys, const InstancesSpec& 
   const std::uint32_t known = std::min(spec.subset, spec.count);
   if (ejection.enabled() && ejection.most_of(known) == 0) {
     refuse("ejection.max_ejection_percent",
-           fmt::format("= {:.6g} is less than one of {} instances, so that none would ever be "
+           fmt::format("= {} is less than one of {} instances, so that none would ever be "
                        "ejected",
-                       ejection.max_ejection_percent, known),
-           fmt::format("least {:.6g}, or always_eject_one_host = true", 100.0 / known));
+                       said_number(ejection.max_ejection_percent, 6), known),
+           fmt::format("least {}, or always_eject_one_host = true", said_number(100.0 / known, 6)));
   }
   const AccrualSpec& accrual = spec.accrual;
   if (accrual.enabled() && accrual.max_penalty < accrual.min_penalty) {
@@ -652,8 +651,8 @@ void check_window(Tables& t, const std::string& path, Place place, double rate, 
   if (rate <= 0 || window == Duration::zero()) return;
   const double passing = rate * window.in_seconds();
   if (passing >= 1 - 1e-9) return;
-  t.problems.add(place, path + " lets " + fmt::format("{:.3g}", passing) +
-                            " attempts pass in a window of " + to_text(window) +
+  t.problems.add(place, path + " lets " + said_number(passing) + " attempts pass in a window of " +
+                            to_text(window) +
                             "; expected a rate and a window that let at least one pass");
 }
 
@@ -712,7 +711,9 @@ std::optional<std::set<std::uint8_t>> priorities_at(const Scenario& scenario, st
 /// places that make up for it.
 void note_reversed_thresholds(Tables& t, const std::string& path,
                               const std::vector<PartitionSpec>& partitions) {
-  const auto percent = [](double share) { return fmt::format("{:.6g} %", 100 * share); };
+  const auto percent = [](double share) {
+    return fmt::format("{} %", said_number(100 * share, 6));
+  };
   for (const PartitionSpec& high : partitions) {
     const auto low = std::ranges::find_if(partitions, [&](const PartitionSpec& p) {
       return p.priority < high.priority && p.refuse_from > std::max(high.refuse_from, high.share);

@@ -198,7 +198,7 @@ LoadedScenario resolve(const Node& root, const std::set<std::string>& incomplete
 namespace {
 
 // A number for messages, without the noise of binary fractions.
-std::string share_text(double value) { return fmt::format("{:.6g}", value); }
+std::string share_text(double value) { return said_number(value, 6); }
 
 void check_expectation_client(Tables& t, const KeyResolution& keys, const Expectation& spec) {
   if (!keys.has("client") || spec.client == "all") return;

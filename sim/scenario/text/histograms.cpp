@@ -191,9 +191,9 @@ void give_mean(const std::vector<Bucket>& buckets, Values& values, double mean_s
   const double least = mean_of(buckets, shifted(high)), most = mean_of(buckets, shifted(low));
   if (mean_s < least || mean_s > most) {
     throw std::invalid_argument(
-        fmt::format("a mean of {:.4g} s does not fit these buckets, which allow {:.4g} s to {:.4g} "
+        fmt::format("a mean of {} s does not fit these buckets, which allow {} s to {} "
                     "s",
-                    mean_s, least, most));
+                    said_number(mean_s, 4), said_number(least, 4), said_number(most, 4)));
   }
   constexpr int kSteps = 60;
   for (int i = 0; i < kSteps; ++i) {
@@ -541,16 +541,17 @@ class HistogramReader {
     const std::vector<CountRow>& rows = series.rows;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (i == 0 ? rows[i].le <= 0 : rows[i].le <= rows[i - 1].le) {
-        return fail(rows[i].place,
-                    fmt::format("le = {:.9g} s is {}; expected bounds that rise", rows[i].le,
-                                i == 0 ? "no length of time" : "not above the bound before"));
+        return fail(
+            rows[i].place,
+            fmt::format("le = {} s is {}; expected bounds that rise", said_number(rows[i].le, 9),
+                        i == 0 ? "no length of time" : "not above the bound before"));
       }
       if (i > 0 && rows[i].count < rows[i - 1].count) {
         return fail(
             rows[i].place,
-            fmt::format("count {:.15g} is below that of the bound before, {:.15g}; expected "
+            fmt::format("count {} is below that of the bound before, {}; expected "
                         "cumulative counts: of all requests up to the bound",
-                        rows[i].count, rows[i - 1].count));
+                        said_number(rows[i].count, 15), said_number(rows[i - 1].count, 15)));
       }
     }
     if (rows.empty() || std::isfinite(rows.back().le)) {
@@ -621,10 +622,10 @@ class HistogramReader {
            total.rows.size() < 2
                ? "there is no bound below +Inf; expected at least one"
                : fmt::format(
-                     "{:.2g} % of the requests are above the last bound, {:.4g} s, and "
+                     "{} % of the requests are above the last bound, {} s, and "
                      "nothing says by how much; expected at most {:.0f} %: use larger bounds",
-                     100 * (all.count - within) / all.count, total.rows[total.rows.size() - 2].le,
-                     100 * kMaxAboveBounds));
+                     said_number(100 * (all.count - within) / all.count, 2),
+                     said_number(total.rows[total.rows.size() - 2].le, 4), 100 * kMaxAboveBounds));
       return std::nullopt;
     }
     return total;
@@ -730,8 +731,9 @@ std::string histogram_note(const Node& table, CsvFiles& files) {
   if (!found) return "";
   std::string note;
   if (found->low_s < found->high_s) {
-    note = fmt::format(": by its buckets the mean is {:.3g} ms, between {:.3g} and {:.3g} ms",
-                       1000 * found->mean_s, 1000 * found->low_s, 1000 * found->high_s);
+    note = fmt::format(": by its buckets the mean is {} ms, between {} and {} ms",
+                       said_number(1000 * found->mean_s), said_number(1000 * found->low_s),
+                       said_number(1000 * found->high_s));
     if (found->too_coarse) {
       note += "; too coarse to know the load within 5 %: give mean, the sum divided by the count";
     }

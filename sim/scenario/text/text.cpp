@@ -159,41 +159,80 @@ std::string joined(const std::vector<std::string_view>& words) {
   return result;
 }
 
-std::string grouped(std::size_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+namespace {
+
+/// The digits with commas between thousands, if there are at least five before the point.
+std::string with_commas(std::string digits) {
+  const std::size_t end = std::min(digits.find('.'), digits.size());
+  if (end < 5) return digits;
+  for (std::size_t at = end; at > 3;) digits.insert(at -= 3, ",");
   return digits;
 }
 
-namespace {
+/// `number` with so many decimals at most, without zeros at the end.
+std::string in_decimals(double number, int decimals) {
+  std::string text = fmt::format("{:.{}f}", number, decimals);
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
 
 constexpr double kMaxSaid = 1e15, kLeastSaid = 1e-9;
 
 /// The text for a number that cannot be written out; empty if it can.
 std::string not_said(double number) {
   if (std::isnan(number)) return "an unknown number";
-  return number > kMaxSaid ? fmt::format("more than {:.0f}", kMaxSaid) : "";
+  return number > kMaxSaid ? fmt::format("more than {:.0f} trillion", kMaxSaid / 1e12) : "";
+}
+
+/// Digits before the point: 4 of 1234, 0 of 0.5, -1 of 0.05.
+int digits_before_point(double number) {
+  return static_cast<int>(std::floor(std::log10(number))) + 1;
 }
 
 }  // namespace
 
-std::string said_count(double number, int digits) {
-  if (number <= 0) return "0";
+std::string grouped(std::size_t number) { return with_commas(std::to_string(number)); }
+
+std::string said_decimals(double number, int decimals) {
+  const std::string text = in_decimals(std::abs(number), decimals);
+  return (number < 0 && text != "0" ? "-" : "") + with_commas(text);
+}
+
+std::string said_number(double number, int digits) {
+  if (number < 0) return -number < kLeastSaid ? "0" : "-" + said_number(-number, digits);
+  if (number == 0) return "0";
   if (std::string text = not_said(number); !text.empty()) return text;
-  if (number < kLeastSaid) return fmt::format("less than {:.9f}", kLeastSaid);
-  const int before_point = static_cast<int>(std::floor(std::log10(number))) + 1;
+  if (number < kLeastSaid) return "less than " + in_decimals(kLeastSaid, 9);
+  const double unit = std::pow(10, digits_before_point(number) - digits);
+  if (unit >= 1) number = std::round(number / unit) * unit;
+  struct Word {
+    double of;
+    std::string_view name;
+  };
+  constexpr Word kWords[] = {{1e12, " trillion"}, {1e9, " billion"}, {1e6, " million"}};
+  for (const Word& word : kWords) {
+    if (number >= word.of) return said_number(number / word.of, digits).append(word.name);
+  }
+  return with_commas(in_decimals(number, std::max(0, digits - digits_before_point(number))));
+}
+
+std::string to_copy(double number, int digits) {
+  if (!std::isfinite(number) || number == 0) return fmt::format("{}", number);
+  const int before_point = digits_before_point(std::abs(number));
   const double unit = std::pow(10, before_point - digits);
-  if (unit >= 1) return fmt::format("{:.0f}", std::round(number / unit) * unit);
-  constexpr double kLeastWithoutExponent = 1e-4;
-  if (number >= kLeastWithoutExponent) return fmt::format("{:.{}g}", number, digits);
-  std::string text = fmt::format("{:.{}f}", number, digits - before_point);
-  text.erase(text.find_last_not_of('0') + 1);
-  return text;
+  if (unit >= 1) number = std::round(number / unit) * unit;
+  return in_decimals(number, std::max(0, digits - before_point));
+}
+
+std::string said_count(double number, int digits) {
+  return number <= 0 ? "0" : said_number(number, digits);
 }
 
 std::string said_whole(double number) {
   const std::string text = not_said(number);
-  return text.empty() ? fmt::format("{:.0f}", std::max(number, 0.0)) : text;
+  return text.empty() ? with_commas(fmt::format("{:.0f}", std::max(number, 0.0))) : text;
 }
 
 std::string said_time(double seconds, int digits) {
@@ -204,9 +243,18 @@ std::string said_time(double seconds, int digits) {
   if (seconds < 99.5) return fmt::format("{:.{}g} s", seconds, digits);
   if (seconds < 119.5) return fmt::format("{:.0f} s", seconds);
   const double minutes = seconds / 60;
-  if (minutes < 9.95) return fmt::format("{:.2g} minutes", minutes);
+  if (minutes < 9.95) return fmt::format("{} minutes", said_number(minutes, 2));
   if (minutes < 119.5) return fmt::format("{:.0f} minutes", minutes);
-  return said_count(minutes / 60, 3) + " hours";
+  constexpr double kHour = 3'600, kDay = 24 * kHour, kYear = 365.25 * kDay;
+  if (seconds < 4 * kDay) return said_count(seconds / kHour, 3) + " hours";
+  if (seconds < 2 * kYear) return said_count(seconds / kDay, 3) + " days";
+  return said_count(seconds / kYear, 3) + " years";
+}
+
+std::string said_one_in(double probability, int digits) {
+  if (!(probability > 0)) return "0";
+  if (1 / probability > kMaxSaid) return "less than 1 in " + said_count(kMaxSaid);
+  return "1 in " + said_count(1 / probability, digits);
 }
 
 std::string said_share(double share) {
@@ -216,8 +264,9 @@ std::string said_share(double share) {
   if (percent < 0.01) return "less than 0.01 %";
   if (percent >= 100) return "100 %";
   if (percent > 99.99) return "more than 99.99 %";
-  if (percent > 99) return fmt::format("{:.4g} %", percent);
-  return percent < 9.95 ? fmt::format("{:.2g} %", percent) : fmt::format("{:.0f} %", percent);
+  if (percent > 99) return fmt::format("{} %", said_number(percent, 4));
+  return percent < 9.95 ? fmt::format("{} %", said_number(percent, 2))
+                        : fmt::format("{:.0f} %", percent);
 }
 
 std::string said_times(double ratio) {
@@ -236,11 +285,11 @@ std::string said_things(std::string_view number, std::string_view noun) {
 }
 
 std::string said_things(std::size_t number, std::string_view noun) {
-  return said_things(std::to_string(number), noun);
+  return said_things(grouped(number), noun);
 }
 
 std::string said_part(std::size_t part, std::size_t all, std::string_view noun) {
-  return fmt::format("{} of {}", part, said_things(all, noun));
+  return fmt::format("{} of {}", grouped(part), said_things(all, noun));
 }
 
 std::string joined_first(const std::vector<std::string_view>& words) {

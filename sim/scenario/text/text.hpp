@@ -64,18 +64,28 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
 /// length.
 std::string joined_first(const std::vector<std::string_view>& words);
 
-/// A number with commas between thousands: "99,990".
+/// A number with commas between thousands, from five digits on: "9990", "99,990".
 std::string grouped(std::size_t number);
 
-// Numbers in sentences have no exponent, and are never "inf" or "nan": a number too large to be
-// read is "more than 1000000000000000", one too small "less than 0.000000001", and NaN "an unknown
-// number". Numbers below zero are 0.
+// Numbers in sentences and tables, as people write them: with commas from five digits on, with
+// "million" and so on where few digits are said, never with an exponent, and never "inf" or "nan".
+// A number too large to be read is "more than 1000 trillion", one too small "less than
+// 0.000000001", and NaN "an unknown number". Values that a reader may copy into a scenario or a
+// command have no commas: `to_copy`.
 
-/// A number of things with `digits` significant digits: "3120", "0.5", "0.000012".
+/// A number with `digits` significant digits: "-0.5", "3120", "32,400", "55 million".
+std::string said_number(double number, int digits = 3);
+/// As `said_number`, of things: numbers below zero are 0.
 std::string said_count(double number, int digits = 3);
-/// A number with all digits before the point, and none behind it.
+/// A number with all digits before the point, and none behind it: "1,234,567".
 std::string said_whole(double number);
-/// A time: "78 ms", "0.125 s", "8.5 minutes", "20 hours".
+/// A number with so many decimals at most, without zeros at the end: "12,345.6".
+std::string said_decimals(double number, int decimals);
+/// A number with `digits` significant digits, as scenarios and commands take it: "32400".
+std::string to_copy(double number, int digits);
+/// A small probability: "1 in 12 million".
+std::string said_one_in(double probability, int digits = 2);
+/// A time: "78 ms", "0.125 s", "8.5 minutes", "20 hours", "45 days", "2.5 years".
 std::string said_time(double seconds, int digits = 3);
 /// A share as a percentage; 100 % only if it is 1, and 0 % only if it is 0.
 std::string said_share(double share);

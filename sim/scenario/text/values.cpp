@@ -39,13 +39,14 @@ constexpr std::array<Unit, 7> kUnits{{{"ns", 1},
                                       {"h", 3'600'000'000'000},
                                       {"d", 86'400'000'000'000}}};
 
-// A number in messages: the shortest text, without the ".0" that TOML needs.
+// A number in messages, as it may be written in a scenario: without the ".0" that TOML needs, and
+// without an exponent where its digits can be read.
 std::string plain(double value) {
-  constexpr double kMaxWhole = 1e15;
-  if (value == std::trunc(value) && std::abs(value) < kMaxWhole) {
-    return std::to_string(static_cast<std::int64_t>(value));
-  }
-  return render_number(value);
+  constexpr double kMaxWritten = 1e15, kLeastWritten = 1e-9;
+  constexpr int kDigits = 15;
+  const double size = std::abs(value);
+  const bool written = size == 0 || (size >= kLeastWritten && size < kMaxWritten);
+  return written ? to_copy(value, kDigits) : render_number(value);
 }
 
 // The words that are accepted beside a number or a duration, as the end of a list.

@@ -96,7 +96,7 @@ TEST_CASE("clients that give up when they like tell no timeout") {
   // One client tells nothing of the times of others.
   const Log single = log.with({Observation::of(0, 900'000'000, 499)});
   CHECK_THAT(timeout_words(*find_timeout(single)),
-             Catch::Equals("1 line is of a client that gave up (1e+02 %), which is too few: a "
+             Catch::Equals("1 line is of a client that gave up (100 %), which is too few: a "
                            "timeout of the client cannot be told."));
 }
 

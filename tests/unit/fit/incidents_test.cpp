@@ -169,7 +169,7 @@ TEST_CASE("moments of long logs are written without an exponent") {
   Incident i;
   i.when = {1'296'000 * kNsPerSecond, 1'425'600 * kNsPerSecond};
   i.silent = true;
-  CHECK_THAT(incident_words(i, 0), Catch::StartsWith("From 1296000 to 1425600 s, no request"));
+  CHECK_THAT(incident_words(i, 0), Catch::StartsWith("From 1,296,000 to 1,425,600 s, no request"));
   CHECK(fault_text(i, 0) == "start = \"1296000s\"\nduration = \"129600s\"\nunreachable = true\n");
 }
 

@@ -80,9 +80,8 @@ TEST_CASE("The orbit of the chain can be chosen, up to what can be solved") {
   REQUIRE(refused.refusals.size() == 1);
   CHECK(refused.refusals[0].part == "chain");
   CHECK(refused.refusals[0].text ==
-        "No collapse time for service.api: an orbit of 1000000 requests makes 14000014 states, too "
-        "many to solve; choose a smaller "
-        "one");
+        "No collapse time for service.api: an orbit of 1,000,000 requests makes 14,000,014 "
+        "states, too many to solve; choose a smaller one");
 }
 
 }  // namespace

@@ -21,6 +21,15 @@ TEST_CASE("a number and its unit stay together") {
         "a share of\n12 % and 12\nothers\n");
 }
 
+TEST_CASE("numbers in tables have commas from five digits on") {
+  CHECK(format_plain(9999.4) == "9999");
+  CHECK(format_plain(123456.7) == "123,457");
+  CHECK(format_plain(-12345.6) == "-12,346");
+  CHECK(format_plain(0.5) == "0.5");
+  CHECK(percent(0.0000001) == "0.00001 %");
+  CHECK(wrapped("of 55 million requests", {9, "", ""}) == "of\n55 million\nrequests\n");
+}
+
 TEST_CASE("COLUMNS says how wide the output may be, within reason") {
   const char* old = std::getenv("COLUMNS");
   const std::string before = old == nullptr ? "" : old;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/first_scenario.hpp"
 #include "execution/executor.hpp"
+#include "scenario/text/text.hpp"
 
 #include <retrysim/metrics.hpp>
 #include <retrysim/prediction.hpp>
@@ -114,7 +115,7 @@ TEST_CASE("a client library stands for its newest release, or for the one that i
              one_line.find("(" + std::string(p.source) + ")") != std::string::npos;
     });
     CHECK(named);
-    CHECK(one_line.find("at most " + std::to_string(written.max_attempts) + " attempts") !=
+    CHECK(one_line.find("at most " + grouped(written.max_attempts) + " attempts") !=
           std::string::npos);
   }
 }

@@ -58,18 +58,18 @@ TEST_CASE("numbers in sentences can be read, whatever they are") {
       numbers.push_back(digits * std::pow(10, exponent));
     }
   }
-  const std::regex absurd("[0-9]e[-+]?[0-9]|inf|nan|-[0-9]|[0-9]{20}");
+  const std::regex absurd("[0-9]e[-+]?[0-9]|inf|nan|-[0-9]|(^|[^0-9.])[0-9]{5}");
   for (const double number : numbers) {
-    for (const std::string& text : {said_count(number), said_count(number, 5), said_whole(number),
-                                    said_time(number), said_share(number), said_times(number)}) {
+    for (const std::string& text :
+         {said_count(number), said_count(number, 5), said_whole(number), said_time(number),
+          said_share(number), said_times(number), said_one_in(number)}) {
       INFO(number << ": " << text);
       CHECK(!std::regex_search(text, absurd));
     }
   }
   CHECK(said_count(0.00001234) == "0.0000123");
   CHECK(said_count(1e-30) == "less than 0.000000001");
-  CHECK(said_count(32'412) == "32400");
-  CHECK(said_whole(kInfinity) == "more than 1000000000000000");
+  CHECK(said_whole(kInfinity) == "more than 1000 trillion");
   CHECK(said_things(1, "run") == "1 run");
   CHECK(said_things(0, "run") == "0 runs");
   CHECK(said_things(said_count(0.5), "request") == "0.5 requests");
@@ -78,6 +78,40 @@ TEST_CASE("numbers in sentences can be read, whatever they are") {
   CHECK(said_part(1, 1, "run") == "1 of 1 run");
   CHECK(said_part(1, 20, "run") == "1 of 20 runs");
   CHECK(said_time(2e-8) == "0.02 µs");
+  CHECK(said_time(3.5 * 86'400) == "84 hours");
+  CHECK(said_time(45 * 86'400.0) == "45 days");
+  CHECK(said_time(25e9) == "792 years");
+}
+
+TEST_CASE("numbers are said as people write them") {
+  CHECK(said_count(3120) == "3120");
+  CHECK(said_count(9996) == "10,000");
+  CHECK(said_count(32'412) == "32,400");
+  CHECK(said_count(999'499) == "999,000");
+  CHECK(said_count(999'500) == "1 million");
+  CHECK(said_count(5'678'912) == "5.68 million");
+  CHECK(said_count(55'000'000, 2) == "55 million");
+  CHECK(said_count(999'999'999) == "1 billion");
+  CHECK(said_count(3.18e14) == "318 trillion");
+  CHECK(said_count(-3) == "0");
+  CHECK(said_number(-32'412) == "-32,400");
+  CHECK(said_number(-0.000025) == "-0.000025");
+  CHECK(said_number(-1e-12) == "0");
+  CHECK(said_number(12'345.678, 6) == "12,345.7");
+  CHECK(said_number(9999.96, 5) == "10,000");
+  CHECK(said_number(0.1, 6) == "0.1");
+  CHECK(said_whole(1'234'567) == "1,234,567");
+  CHECK(said_whole(1234) == "1234");
+  CHECK(said_decimals(12'345.678, 2) == "12,345.68");
+  CHECK(said_decimals(-0.001, 2) == "0");
+  CHECK(said_decimals(-10'000.5, 1) == "-10,000.5");
+  CHECK(said_one_in(8.6e-8) == "1 in 12 million");
+  CHECK(said_one_in(1e-20) == "less than 1 in 1000 trillion");
+  CHECK(said_one_in(0) == "0");
+  CHECK(grouped(9999) == "9999");
+  CHECK(grouped(1'234'567) == "1,234,567");
+  CHECK(said_things(20'000, "run") == "20,000 runs");
+  CHECK(said_part(10'000, 20'000, "run") == "10,000 of 20,000 runs");
 }
 
 TEST_CASE("a name can be seen") {
