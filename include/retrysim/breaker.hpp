@@ -1,6 +1,6 @@
 // A circuit breaker that refuses calls, first attempts as well as retries: its rules, and its
-// states closed, open and half-open. Pure: time is passed in. The rules, with the libraries that
-// have them: sim/retry/README.md.
+// states closed, open and half-open. They are pure: time is passed in. The rules, with the
+// libraries that have them: sim/retry/README.md.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,7 +23,7 @@ namespace retrysim {
 enum class BreakerSlices : std::uint8_t {
   kGrid,   ///< at whole multiples of their length; the window ends with the present one
   kCalls,  ///< a slice begins with the first call after the end of the one before (Polly)
-  kRing,   ///< the same, but only the next slice makes the oldest one go (cockatiel)
+  kRing,   ///< as kCalls, but only the next slice makes the oldest one go (cockatiel)
 };
 template <>
 inline constexpr std::string_view kWords<BreakerSlices> = "grid|calls|ring";
@@ -46,8 +46,8 @@ static_assert(words_end_with(BreakerClose::kConsecutive));
 enum class BreakerScope : std::uint8_t {
   kClient,   ///< one for each virtual client
   kGroup,    ///< one for all clients of the group together
-  kService,  ///< each client, one for each service that it calls
-  /// Each client, one for each instance of these. The balancer names the instance before the
+  kService,  ///< one for each client and service that it calls
+  /// One for each client and instance of these services. The balancer names the instance before the
   /// breaker is asked, and the attempt goes there (kRetryOutside only).
   kHost,
 };
@@ -55,7 +55,7 @@ template <>
 inline constexpr std::string_view kWords<BreakerScope> = "client|group|service|host";
 static_assert(words_end_with(BreakerScope::kHost));
 
-/// Which of the two wraps the other.
+/// Which wraps the other: retries or breaker.
 enum class BreakerOrder : std::uint8_t {
   kRetryOutside,    ///< each attempt asks the breaker and is recorded
   kBreakerOutside,  ///< a request asks once and is recorded once, with all its attempts
@@ -73,7 +73,7 @@ class ErrorClasses {
   }
   constexpr void add(ResponseClass c) { bits_ |= 1u << static_cast<unsigned>(c); }
   constexpr bool has(ResponseClass c) const { return (bits_ >> static_cast<unsigned>(c) & 1) != 0; }
-  /// Whether there is one that the others are without.
+  /// Whether it has a class that the others lack.
   constexpr bool has_more_than(const ErrorClasses& others) const {
     return (bits_ & ~others.bits_) != 0;
   }
@@ -95,13 +95,14 @@ struct BreakerRules {
 
   // Closed.
   double failure_share = 0.5;  ///< of the calls in the window; 0: does not open it
-  double slow_share = 0;       ///< the same for calls longer than `slow_call`
+  double slow_share = 0;  ///< of these calls, those longer than `slow_call`; 0: does not open it
   Duration slow_call = Duration::max();
-  /// A share opens it above its value, not yet at it; but one of slow calls of 1 at 1 (Sentinel).
+  /// A share opens it above its value, not at it; but a share of slow calls of 1 opens it at 1
+  /// (Sentinel).
   bool above = false;
   std::uint32_t consecutive = 0;   ///< failures in a row; 0: they do not open it
   std::uint32_t min_calls = 10;    ///< in the window, before a share opens it
-  std::uint32_t window_calls = 0;  ///< > 0: the last calls; 0: those of `window`
+  std::uint32_t window_calls = 0;  ///< the window has this many calls; 0: it lasts `window`
   Duration window = Duration::seconds(10);
   std::uint32_t slices = 10;  ///< of `window`, >= 1
   BreakerSlices slicing = BreakerSlices::kGrid;
@@ -110,13 +111,14 @@ struct BreakerRules {
   /// Calls count when they ask, refused ones too, and failures when they end (opossum). Else both
   /// when they end.
   bool counts_asked = false;
-  bool keeps_counts = false;  ///< through all states; else the window begins anew (opossum)
+  bool keeps_counts = false;  ///< the window goes on when the state changes (opossum); else anew
   bool counts_probe = false;  ///< the probe that closes it is the first call of the new window
   ErrorClasses failures{ResponseClass::kThrottling, ResponseClass::kTransient,
                         ResponseClass::kTimeout};
   ErrorClasses ignored;  ///< neither failures nor successes: the permit comes back
 
-  // Open, for `open`; each time in a row that probes fail, longer by the factor, up to the cap.
+  // The breaker is open for `open`; each time in a row that probes fail, longer by the factor, up
+  // to the cap.
   Duration open = Duration::seconds(30);
   double open_factor = 1;
   Duration open_cap = Duration::max();
@@ -147,7 +149,7 @@ struct BreakerPreset {
   std::string_view source;
 };
 std::span<const BreakerPreset> breaker_presets();
-/// Null if there is none of that name.
+/// The preset of that name; null if there is none.
 const BreakerPreset* find_breaker_preset(std::string_view name);
 
 enum class BreakerState : std::uint8_t { kClosed, kOpen, kHalfOpen };
@@ -161,12 +163,12 @@ class BreakerCounts {
   explicit BreakerCounts(const BreakerRules& rules);
 
   void add_call(Time now) { present(now).calls++, all_.calls++; }
-  /// The result of the newest call, or one in the present slice of time.
+  /// Adds the result of the newest call, or of one in the present slice of time.
   void add_result(bool failed, bool slow, Time now);
   struct Sums {
     std::uint32_t calls = 0, failures = 0, slow = 0;
   };
-  /// Up to `now`, which is not before any time given so far.
+  /// The sums of the window that ends at `now`, which is not before any time given so far.
   const Sums& sums(Time now);
   void clear();
   /// Memory on the heap, besides the object itself.
@@ -181,9 +183,9 @@ class BreakerCounts {
   void drop(std::size_t slice);
   Slice& begin_slice(Time begin);
 
-  // A ring; `count_` slices up to `at_` are in use. Of a window of calls each is a call.
+  // A ring, of which `count_` slices up to `at_` are in use. In a window of calls each is a call.
   std::vector<Slice> slices_;
-  Duration slice_, window_;  // zero: of calls
+  Duration slice_, window_;  // zero: a window of calls
   BreakerSlices slicing_;
   std::size_t at_ = 0, count_ = 0;
   Sums all_;

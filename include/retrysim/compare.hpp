@@ -55,7 +55,7 @@ struct Interval {
 /// One metric of a variant against the baseline, over the replications of both.
 struct PairedDifference {
   std::size_t pairs = 0;  ///< replications in which both sides have the value
-  std::size_t only_variant = 0, only_baseline = 0;  ///< in which only one side has it
+  std::size_t only_variant = 0, only_baseline = 0;  ///< replications in which only one side has it
 
   // Over the pairs, in the metric's unit; zero without pairs.
   double mean = 0, baseline_mean = 0, difference = 0;
@@ -266,7 +266,7 @@ struct ChooseOptions {
   std::function<void(std::size_t stage, std::size_t racing)> stage;
 };
 
-/// Equal for equal policies and options, however they are run.
+/// A number that is equal for equal policies and options, however they are run.
 std::uint64_t id_of_choice(const std::vector<NamedScenario>& policies,
                            const ChooseOptions& options);
 
@@ -323,8 +323,8 @@ struct PolicyChoice {
   /// of the best one and another, over the replications of both; if the race ended early, the
   /// largest in any replication. There is nothing to choose between them.
   std::optional<double> all_within;
-  /// The race ended early, because the policies left differed by next to nothing in all of so many
-  /// replications that what happens in one of twenty would have been seen with probability 95 %.
+  /// The race ended early: the policies left differed by next to nothing in all replications, which
+  /// were enough to see what happens in one of twenty with probability 95 %.
   bool ended_early = false;
   double confidence = 0.95;
   std::size_t batch = 1;
@@ -342,8 +342,8 @@ struct PolicyChoice {
   /// `confidence`.
   double margin = 0;
   /// If undecided about a mean latency: by how much a remaining policy may differ from the leader
-  /// because of service times of which fewer than ten are expected in so many replications, or
-  /// because of how many long ones came by chance.
+  /// because of service times of which fewer than ten are expected in that many replications, or
+  /// because of the number of long ones that came by chance.
   double unseen = 0;
   std::vector<std::string> notes;  ///< for the reader: limitations of the answer
 
@@ -352,7 +352,7 @@ struct PolicyChoice {
   std::size_t gone_after(std::size_t stage) const;
 };
 
-/// Races `policies` (at least two). Without an indifference zone of the user's it ends early if the
+/// Races `policies` (at least two). Without an indifference zone from the user it ends early if the
 /// policies left differ by less than a tenth of the zone in each of 59 replications. The normal
 /// procedure decides nothing about times before 59 replications. The first stage has as many
 /// replications as the scenarios say, which must be at least two batches; each further stage adds a
@@ -362,7 +362,7 @@ struct PolicyChoice {
 /// `replications` or ask for an automatic warm-up. Otherwise throws what `simulate` throws.
 PolicyChoice choose(std::vector<NamedScenario> policies, const ChooseOptions& options);
 
-/// choose (a row for each policy) and race (for each stage and policy in it).
+/// The tables choose (a row for each policy) and race (for each stage and policy in it).
 Tables tables(const PolicyChoice& choice);
 
 // --- Advising ------------------------------------------------------------------------------------
@@ -497,7 +497,7 @@ struct Advice {
 Advice advise(LoadedScenario scenario, std::vector<Remedy> remedies,
               const ReplicationOptions& options = {});
 
-/// advice: a row for the scenario as it stands and for each remedy.
+/// The table advice: a row for the scenario as it stands and for each remedy.
 Tables tables(const Advice& advice);
 
 }  // namespace retrysim

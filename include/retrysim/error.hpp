@@ -41,8 +41,8 @@ struct Diagnostic {
 /// at the end.
 std::string to_string(const Diagnostic& diagnostic);
 
-/// An input with at least one mistake. `what()` is `to_string` of the first; of one that is in no
-/// file its message alone.
+/// An input with at least one mistake. `what()` is `to_string` of the first one, or, if that is
+/// in no file, its message alone.
 class InputError : public std::runtime_error {
  public:
   explicit InputError(std::vector<Diagnostic> diagnostics);

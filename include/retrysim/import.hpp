@@ -25,8 +25,8 @@ class Tables;
 // --- Access logs ---------------------------------------------------------------------------------
 
 // A scenario that runs is fitted to the log: when requests arrive, how long they are served, how
-// many servers there are, how many fail, and which stretches were incidents. What the log does not
-// tell is said.
+// many servers there are, how many fail, and which stretches were incidents. Notes say what
+// the log does not tell.
 //
 //     const FittedLog fitted = fit_log({"access.log.gz"});
 //     const Run r = run(fitted.scenario);
@@ -41,7 +41,7 @@ struct FitOptions {
   std::map<std::string, std::string> columns = {};
   std::optional<double> duration_unit_s = {};  ///< above 0; empty: told by format and names
   std::optional<bool> time_is_start =
-      {};                         ///< of a request, else its end; empty: told by the format
+      {};                         ///< of a request; false: its end; empty: told by the format
   std::string service = {};       ///< only its lines; empty: all, if there is only one service
   double allow_bad_lines = 0.01;  ///< share of lines that may be unreadable, 0 to 1
 };
@@ -63,8 +63,8 @@ struct FittedLog {
 /// and `Interrupted` (see `StopScope`).
 FittedLog fit_log(const std::vector<std::filesystem::path>& logs, const FitOptions& options = {});
 
-/// fit (each figure with its interval), laws, durations, incidents if there are any, and backtest
-/// if there is one.
+/// The tables fit (each figure with its interval), laws, durations, incidents if there are any, and
+/// backtest if there is one.
 Tables tables(const FittedLog& fitted);
 
 // --- Configurations ------------------------------------------------------------------------------
@@ -115,9 +115,9 @@ class BadConfiguration : public InputError {
 };
 
 /// Translates `text`; `kind` is the name of one of the kinds, and `file` names the text in
-/// messages. The keys load: they are in range and go together. Takes a time in proportion to the
-/// text's length, and is a stop point. Throws BadConfiguration; std::invalid_argument if there is
-/// no such kind.
+/// messages. The keys can be loaded: they are in range and go together. Takes a time in proportion
+/// to the text's length, and is a stop point. Throws BadConfiguration; std::invalid_argument if
+/// there is no such kind.
 ImportedConfiguration import_configuration(std::string_view kind, const std::string& text,
                                            const std::string& file);
 

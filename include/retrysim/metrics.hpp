@@ -313,7 +313,7 @@ class RowsByClient {
  public:
   /// `rows` as `summarize` gives them; they must stay where they are.
   explicit RowsByClient(std::span<const SummaryRow> rows);
-  /// Null if there is none.
+  /// The row of that client and metric; null if there is none.
   const SummaryRow* find(std::string_view client, std::string_view metric) const;
 
  private:
@@ -373,7 +373,7 @@ enum class PhaseKind : std::uint8_t {
   kDuring,      ///< the same faults and surges are active throughout
   kBetween,     ///< between two of them
   kRecovering,  ///< from the end of the last one until the goodput of the group has recovered
-  kAfter,       ///< from then on
+  kAfter,       ///< from that recovery on
   kNamed,       ///< named by the scenario; may overlap all others
 };
 template <>
@@ -385,16 +385,16 @@ static_assert(words_end_with(PhaseKind::kNamed));
 /// time in each run and client group: kRecovering and kAfter both have the whole time that they
 /// share.
 struct Phase {
-  std::string name;  ///< unique; of faults and surges, joined by "+" where several are active
+  std::string name;  ///< unique; names of faults and surges active together are joined by "+"
   PhaseKind kind = PhaseKind::kBefore;
   Time start, end;
 
   bool operator==(const Phase&) const = default;
 };
 
-/// The phases of a scenario, in order of time, then those that it names itself. None if there is no
-/// fault, surge or named phase. More than 100 stretches of faults and surges make one phase,
-/// "disturbed", from the first to the last.
+/// The phases of a scenario, in order of time, then those that it names itself. There are none
+/// without a fault, surge or named phase. More than 100 stretches of faults and surges make one
+/// phase, "disturbed", from the first to the last.
 std::vector<Phase> phases_of(const Scenario& scenario);
 
 /// The metrics that phases have: those of the table of metrics that exist phase by phase, in its
@@ -463,7 +463,7 @@ struct PhaseSummary {
   std::size_t replications = 0;  ///< in which the phase has a length
   std::vector<PhaseEstimate> metrics;
 
-  /// Null if the metric does not exist in any replication.
+  /// The estimate of a metric; null if it does not exist in any replication.
   const Estimate* find(std::string_view metric) const;
 };
 
@@ -473,7 +473,7 @@ struct PhaseSummary {
 /// the phase is not equally long in all.
 std::vector<PhaseSummary> summarize_phases(const Scenario& scenario, const PhaseValues& values);
 
-/// Null if there is none.
+/// The phase of that client and name; null if there is none.
 const PhaseSummary* find_phase(std::span<const PhaseSummary> phases, std::string_view client,
                                std::string_view name);
 

@@ -78,7 +78,7 @@ struct OverloadEquilibria {
   };
   std::vector<Root> saturated;  ///< those with 0 < p < 1, by p
   bool healthy = true;          ///< p = 0 is an equilibrium: load < 1
-  bool collapse = false;        ///< p = 1 is one: load x n x w >= 1
+  bool collapse = false;        ///< p = 1 is an equilibrium: load x n x w >= 1
   double peak = 1;              ///< largest g
   double failure_at_peak = 0;
   double vulnerable_load = 1;  ///< 1 / peak: below it the system recovers from everything
@@ -160,7 +160,7 @@ struct Prediction {
   /// Every feature in use that is not modelled, in the order of the table of theory.
   std::vector<Unmodelled> unmodelled;
 
-  /// Null if there is none.
+  /// The figure of that name; null if there is none.
   const Figure* find(std::string_view part, std::string_view subject, std::string_view name) const;
 };
 
@@ -173,9 +173,9 @@ struct PredictionOptions {
 /// steps and twenty times that for each trigger, the chain up to a second.
 Prediction predict(const Scenario& scenario, const PredictionOptions& options = {});
 
-/// prediction: a row for each figure, remark and warning. If the fluid applies to a service, also
-/// trajectories and equilibria: its `phase_plane`, a few dozen runs of the fluid for each
-/// service. `prediction` is that of the scenario.
+/// The table prediction: a row for each figure, remark and warning. If the fluid applies to a
+/// service, there are also trajectories and equilibria: its `phase_plane`, which takes a few dozen
+/// runs of the fluid for each service. `prediction` is that of the scenario.
 Tables tables(const Prediction& prediction, const Scenario& scenario);
 
 // --- Fluid ---------------------------------------------------------------------------------------
@@ -199,13 +199,14 @@ std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t se
 /// runs. Empty: it has.
 std::optional<std::string> why_no_balance(const Scenario& scenario, std::size_t service);
 
-/// The load of a service per capacity: of first attempts, and if each request makes all of its
-/// attempts and each of them is served (or infinite). If that is below 1 the service recovers from
-/// everything, whatever the rules of queue and clients are: no backlog lasts.
+/// The load of a service per capacity: `first` is that of first attempts, `worst` the load if each
+/// request makes all of its attempts and each of them is served (it may be infinite). If `worst` is
+/// below 1 the service recovers from everything, whatever the rules of queue and clients are: no
+/// backlog lasts.
 struct WorstLoad {
   double first = 0, worst = 0;
 };
-/// Empty where the scenario's attempts may cost more than that, or a throttle may refuse some.
+/// Nothing where the scenario's attempts may cost more than that, or a throttle may refuse some.
 std::optional<WorstLoad> worst_load(const Scenario& scenario, std::size_t service);
 
 /// What the fluid leaves out of the service and its clients, a few words each: "the spread of
@@ -334,7 +335,7 @@ struct PhaseEquilibrium {
   double retrying = 0;            ///< requests on their way back
 };
 
-/// From the end of a trigger on.
+/// What follows the end of a trigger.
 struct PhaseTrajectory {
   double trigger = 0;       ///< its duration, s
   bool stays_down = false;  ///< whether the service stays down
@@ -350,7 +351,7 @@ struct PhasePlane {
   std::vector<PhaseTrajectory> trajectories;
 };
 
-/// With the first fault of the service, or surge of its clients, as the trigger; without one an
+/// The trigger is the first fault of the service, or surge of its clients; without one it is an
 /// outage. Throws std::domain_error where the fluid does not apply. Costs a few dozen runs of the
 /// fluid.
 PhasePlane phase_plane(const Scenario& scenario, std::size_t service);
@@ -366,7 +367,7 @@ PhasePlane phase_plane(const Scenario& scenario, std::size_t service);
 enum class MapState : std::uint8_t {
   kSafe,        ///< recovers from everything
   kVulnerable,  ///< another state sustains itself, but the scenario does not lead there
-  kTipped,      ///< the same, and the scenario's faults and surges leave it down
+  kTipped,      ///< as kVulnerable, and the scenario's faults and surges leave it down
   kOverloaded,  ///< short of capacity without any trigger, but at least half of the requests
                 ///< succeed
   kDead,        ///< down without any trigger: fewer succeed
@@ -386,7 +387,7 @@ struct MapPoint {
 
 struct PhaseMap {
   std::vector<std::string> keys;   ///< across and up, as written
-  std::vector<std::string> names;  ///< the same, short
+  std::vector<std::string> names;  ///< short names of the keys
   std::size_t columns = 0, rows = 0;
   std::vector<MapPoint> points;  ///< column by column, each from its lowest row up
   std::string service;
@@ -465,7 +466,7 @@ struct MapConfirmation {
 /// The points of a map to confirm, by their number in `PhaseMap::points`, with the state beyond the
 /// border: near the borders (a thirtieth of the plane away, or next to them if there is no room),
 /// each kind of border in turn, as far as possible from those chosen before. The same map gives the
-/// same points. Fewer than `count` if the map has fewer.
+/// same points. There are fewer than `count` if the map has fewer.
 struct MapSite {
   std::size_t point = 0;
   MapState beyond = MapState::kSafe;
@@ -486,7 +487,7 @@ Scenario scenario_of_confirmation(const Scenario& scenario, std::size_t service,
 std::vector<MapConfirmation> confirm_map(const PhaseMapRequest& request, const PhaseMap& map,
                                          std::size_t count, const ReplicationOptions& options);
 
-/// map (a row for each point), and confirm if there are confirmations.
+/// The tables map (a row for each point), and confirm if there are confirmations.
 Tables tables(const PhaseMap& map, const std::vector<MapConfirmation>& confirmed = {});
 
 }  // namespace retrysim

@@ -4,8 +4,8 @@
 // meets the same arrival time, service demand and network delay whatever the retry policy does
 // (common random numbers), and results do not depend on threads.
 //
-// Generator: Philox2x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011),
-// from the Random123 library. Its block is as large as that of Philox4x32-10, at half the
+// The generator is Philox2x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+// 2011), from the Random123 library. Its block is as large as that of Philox4x32-10, at half the
 // instructions on a 64-bit processor.
 //
 // SPDX-License-Identifier: MIT
@@ -51,7 +51,8 @@ constexpr WideProduct wide_product(std::uint64_t a, std::uint64_t b) {
 #endif
 }
 
-/// What a draw decides. Part of the generator's counter: never renumber, only append.
+/// What a draw decides. The numbers are part of the generator's counter: never renumber, only
+/// append.
 enum class Purpose : std::uint8_t {
   kArrival = 0,       ///< gap before a request, and which client submits it
   kServiceTime = 1,   ///< service demand of an attempt
@@ -87,7 +88,8 @@ enum class Purpose : std::uint8_t {
   kLimitProbe = 80,      ///< when an adaptive limit on concurrency measures the best time anew
   kUncertain = 90,       ///< the value of an uncertain key
   kBranch = 91,          ///< which of several courses of a run goes on again
-  // Of a fault at random times (`FaultChance`), whose entity is the number of the occurrence.
+  // Draws for a fault at random times (`FaultChance`); their entity is the number of the
+  // occurrence.
   kFaultGap = 92,     ///< time before it
   kFaultLength = 93,  ///< how long it lasts
   kFaultDepth = 94,   ///< how deep it is
@@ -151,7 +153,7 @@ class Draws {
   static r123::Philox2x64::ctr_type first_words(const RandomKey& key, DrawId id) {
     return key.block(first_counter(id));
   }
-  /// The first of them.
+  /// The first of these words.
   static std::uint64_t first_word(const RandomKey& key, DrawId id) {
     return first_words(key, id)[0];
   }
@@ -199,7 +201,7 @@ namespace kernel {
 /// One layer of a ziggurat, for a position of 53 random bits. Internal: declared here only so that
 /// the fast paths of `unit_exponential` and `unit_normal` can be inlined.
 struct ZigguratLayer {
-  std::uint64_t inside;  ///< positions below this are under the density for sure
+  std::uint64_t inside;  ///< positions below this are certainly under the density
   double width;          ///< right edge of the layer times 2^-53
 };
 extern const ZigguratLayer kExponentialLayers[256];
@@ -279,25 +281,28 @@ class Distribution {
   static Distribution erlang(double mean_s, int shape);     ///< sum of `shape` phases
   /// With probability `p` exponential with mean `mean1_s`, otherwise with mean `mean2_s`.
   static Distribution hyperexponential(double p, double mean1_s, double mean2_s);
-  /// Balanced means (p m1 = (1-p) m2) with coefficient of variation `cv` in [1, kMaxCv].
+  /// A hyperexponential distribution of balanced means (p m1 = (1-p) m2) with coefficient of
+  /// variation `cv` in [1, kMaxCv].
   static Distribution hyperexponential_cv(double mean_s, double cv);
   static Distribution lognormal(double mean_s, double cv);   ///< cv = sd / mean in [0, kMaxCv]
   static Distribution normal(double mean_s, double sd_s);    ///< |N(mean, sd)|: folded at 0
   static Distribution pareto(double mean_s, double shape);   ///< shape > 1 so that a mean exists
   static Distribution weibull(double mean_s, double shape);  ///< shape >= kMinWeibullShape
-  /// With coefficient of variation 1 / sqrt(shape), kMinGammaShape <= shape <= kMaxGammaShape.
+  /// A gamma distribution with coefficient of variation 1 / sqrt(shape), kMinGammaShape <= shape <=
+  /// kMaxGammaShape.
   static Distribution gamma(double mean_s, double shape);
   /// A gamma distribution with mean shape * scale.
   static Distribution gamma_scaled(double shape, double scale_s);
-  /// Draws one of `values_s` with probability proportional to its weight. Same length, at least
-  /// one; values >= 0; weights >= 0 and not all 0.
+  /// Draws one of `values_s` with probability proportional to its weight. Both have the same
+  /// length, at least one; values >= 0; weights >= 0 and not all 0.
   static Distribution empirical(std::vector<double> values_s, std::vector<double> weights);
 
   Kind kind() const { return kind_; }
   bool is_constant() const { return kind_ == Kind::kConstant; }
   /// The value of a constant distribution; zero for the others.
   Duration constant_value() const { return constant_; }
-  /// Exact mean in seconds, before rounding to nanoseconds. Normal: of the folded variable.
+  /// Exact mean in seconds, before rounding to nanoseconds. For kNormal it is that of the folded
+  /// variable.
   double mean_seconds() const { return mean_s_; }
 
   /// The parameters of a distribution, for computing with it instead of drawing from it. Lengths
@@ -329,7 +334,7 @@ class Distribution {
     std::vector<std::uint32_t> other;
   };
   Parts parts() const;
-  /// Takes what `parts` gave.
+  /// The distribution that `parts` describes.
   static Distribution from_parts(Parts parts);
 
   /// One sample. All kinds but erlang take a handful of words from `draws`, erlang about one per

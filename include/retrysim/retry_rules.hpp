@@ -47,7 +47,7 @@ enum class TransportError : std::uint8_t {
   // The client itself has not sent the attempt.
   kNoConnection,  ///< none of its connections became free in time
   kBulkheadFull,  ///< too many of its attempts were under way
-  kNotPermitted,  ///< its limit on the send rate
+  kNotPermitted,  ///< its own limit on the send rate refused it
 };
 
 /// Whether an error may be retried, as in the Smithy reference's retry interface.
@@ -67,7 +67,7 @@ struct ErrorTraits {
   std::optional<RetrySafety> retry_safety = {};
   bool throttling = false;
   bool timeout = false;
-  std::optional<Fault> fault = {};  ///< else that of the server from status 500 on
+  std::optional<Fault> fault = {};  ///< empty: that of the server from status 500 on
 
   bool operator==(const ErrorTraits&) const = default;
 };
@@ -117,7 +117,7 @@ static_assert(words_end_with(Classifier::kSmithyPython));
 enum class TimeoutClass : std::uint8_t {
   kNone,
   kNoAnswer,     ///< no connection or no answer in time
-  kConnections,  ///< every transport error: the above, refused and broken connections
+  kConnections,  ///< every transport error: no answer, a refused or a broken connection
   /// Every transport error, RequestTimeout(Exception), InternalError, IDPCommunicationError; also
   /// where the status says throttling.
   kNetworking,
@@ -125,7 +125,7 @@ enum class TimeoutClass : std::uint8_t {
   /// 598 or 599.
   kRequestTimeout,
   kTransient,  ///< every transient error, 5xx among them
-  kListed,     ///< the same, without errors known only from their traits
+  kListed,     ///< as kTransient, without errors known only from their traits
   /// No connection or no answer in time, and status 408 or 504 except with a throttling code; for
   /// classifier `kSmithyPython` also except with traits.
   kStatuses,
@@ -166,7 +166,8 @@ struct ErrorPattern {
 /// Reads "any", "503", "5xx", "SlowDown", "503:SlowDown", "throttled", "timeout", "connection",
 /// "no-connection", "bulkhead-full" or "not-permitted";
 /// "internal" is 500 and "unavailable" 503. Statuses go from 400 to 599. A code is a word of
-/// letters, digits and . _ - that begins with a capital letter. Nothing if it is none of these.
+/// letters, digits and . _ - that begins with a capital letter. The result is empty if the text is
+/// none of these.
 std::optional<ErrorPattern> parse_error_pattern(std::string_view text);
 
 /// The base of the backoff after some errors.
@@ -281,7 +282,7 @@ static_assert(words_end_with(OverCap::kRedraw));
 enum class Rounding : std::uint8_t {
   kDown,               ///< the delay is rounded down (JavaScript)
   kIntegers,           ///< v is rounded down, then random whole quanta below it are drawn (Java)
-  kIntegersInclusive,  ///< the same, v itself included (PHP)
+  kIntegersInclusive,  ///< as kIntegers, v itself included (PHP)
   kMantissa,           ///< the draw on the base is rounded down, then grows (C++)
 };
 template <>
@@ -291,15 +292,15 @@ static_assert(words_end_with(Rounding::kMantissa));
 /// Backoff before retry i (i = 0 for the first): v = base * g(first_exponent + i), limited by
 /// `cap`, then spread by the jitter. The class of the latest error picks the base; i counts all
 /// retries of the request, of any class. g by `growth`: exponential factor^n; linear 1 + n (factor
-/// - 1); Fibonacci 1, 1, 2, 3, 5, ...; polynomial (n + 1)^power. It is not negative, and for n < 0
-/// that of the last two is 0.
+/// - 1); Fibonacci 1, 1, 2, 3, 5, ...; polynomial (n + 1)^power. g is not negative; for n < 0
+/// that of the last two growths is 0.
 ///
 /// Jitter, with R uniform on [0, 1): none v; full R v; equal v/2 + R v/2; additive v + R v;
 /// proportional v (1 - j + 2 R j) with j = `jitter_share`, which may exceed the cap by the share;
 /// plus-width v + R w, plus-minus-width max(0, v - w + 2 R w) with w = `jitter_width`, which may
 /// exceed the cap by the width.
 /// Decorrelated jitter replaces the formula: min(cap, base + R (3 s - base)), where s is the
-/// previous delay, or `base` before the first. So does decorrelated-v2, that of Polly 8:
+/// previous delay, or `base` before the first. So does decorrelated-v2, the jitter of Polly 8:
 /// min(cap, base (g(i + R) - g(i - 1 + R')) / 1.4) with g(t) = 2^t tanh(2 sqrt(t)), where R' is the
 /// R of the retry before, and g = 0 before the first.
 struct BackoffRules {
@@ -341,8 +342,8 @@ enum class Refund : std::uint8_t {
   kCost,    ///< `cost`, regardless of the last retry's cost
   kCredit,  ///< `credit`, as after a first-try success
   kNone,
-  kLastAndCredit,  ///< both: the credit is for every success
-  kLastOrCredit,   ///< the larger of the two
+  kLastAndCredit,  ///< what kLast gives, and `credit`, which every success earns
+  kLastOrCredit,   ///< the larger of what kLast and kCredit give
   kSharedLast,     ///< the cost of the last retry of any request that shares the bucket
 };
 template <>
@@ -367,7 +368,7 @@ enum class QuotaOrder : std::uint8_t {
   kAfterAttempts,         ///< only when all other rules permit the retry
   kBeforeAttempts,        ///< the last failure pays too
   kBeforeClassification,  ///< even errors that are not retryable pay
-  kRollback,              ///< before, but given back at once if no attempt is left
+  kRollback,  ///< as kBeforeAttempts, but it gets back at once what it paid if no attempt is left
 };
 template <>
 inline constexpr std::string_view kWords<QuotaOrder> =
@@ -437,7 +438,7 @@ enum class SendTokenTiming : std::uint8_t {
   kBeforeSend,     ///< after the backoff
   kBeforeBackoff,  ///< retries wait for it before their backoff
   kWithBackoff,    ///< reserved when the retry is decided; the wait is added to the backoff
-  /// Asked for before the quota. If the tokens are missing, none are taken: the wait for them,
+  /// It asks for them before the quota. If tokens are missing, none are taken: the wait for them,
   /// limited by the cap, replaces the backoff, and the retry is then sent without. With `kReserve`
   /// they are taken after the quota, even if they are missing.
   kInsteadOfBackoff,
@@ -451,10 +452,10 @@ static_assert(words_end_with(SendTokenTiming::kFirstAttempt));
 /// How an attempt waits for a token.
 enum class SendTokenWait : std::uint8_t {
   kQueue,    ///< first come, first served, by the fill rate as it changes
-  kOnce,     ///< the time computed when the wait begins; then it is sent, token or not
-  kReserve,  ///< the same, but the tokens are taken when the wait begins
-  /// The time computed when the wait begins; an attempt that then finds no token waits again. A
-  /// growing rate wakes none of them earlier, and a newcomer may take the token first.
+  kOnce,     ///< for the time computed when the wait begins; then it is sent, token or not
+  kReserve,  ///< as kOnce, but the tokens are taken when the wait begins
+  /// For the time computed when the wait begins; an attempt that then finds no token waits again. A
+  /// growing rate wakes nobody earlier, and a newcomer may take the token first.
   kRecheck,
 };
 template <>
@@ -479,7 +480,7 @@ struct SendRateRules {
   SendTokenWait wait = SendTokenWait::kQueue;
   LimiterUpdate update = LimiterUpdate::kAll;
   int retry_cost = 1;         ///< send tokens of a retry after a transient error or a timeout
-  int costly_retry_cost = 1;  ///< after a throttling error
+  int costly_retry_cost = 1;  ///< send tokens of a retry after a throttling error
   double min_rate = 0.5;      ///< lower bound of the fill rate, tokens per second
   double initial_measured_rate = 0;
   /// Fill rate from the start on, tokens per second; 0: the bucket fills from the first response
@@ -529,8 +530,8 @@ struct BudgetRules {
   double minimum = 0;  ///< retries: per second (kWindow), or at once (kActive, kInterval)
   Duration window = Duration::seconds(10);
   BudgetOf of = BudgetOf::kRequests;  ///< what counts in the window (kWindow)
-  /// Tenths of the window that count (kWindow, kInterval), with the present one, which is not over
-  /// yet: 10 in Finagle, 11 in tower.
+  /// How many tenths of the window count (kWindow, kInterval), including the present one, which is
+  /// not over yet: 10 in Finagle, 11 in tower.
   int slices = 10;
 
   bool in_use() const { return kind != BudgetKind::kNone; }
@@ -566,8 +567,8 @@ static_assert(words_end_with(GuardStart::kOff));
 /// RetryGuard's controller (Tavori et al. 2025, arXiv 2511.23278; source of the rule:
 /// sim/retry/README.md), one for each client: it cuts time into samples. Retries are switched off
 /// after `samples` successive ones in which more than `failure_share` of the attempts that ended
-/// have failed, and on again after as many in which less did. A sample at exactly that share
-/// interrupts both counts; one in which no attempt ended has a share of 0. Refusals count as
+/// have failed, and on again after as many in which a smaller share did. A sample at exactly that
+/// share interrupts both counts; one in which no attempt ended has a share of 0. Refusals count as
 /// `quota_exceeded`.
 struct GuardRules {
   static constexpr std::string_view kName = "guard", kRefuser = "the retry guard";
@@ -640,7 +641,7 @@ static_assert(words_end_with(RetryAfterOver::kFail));
 enum class LongPoll : std::uint8_t {
   kReturn,    ///< it returns the error at once
   kWait,      ///< it first waits for the delay that the retry would have had
-  kWaitBase,  ///< the same with the base of non-throttling errors, for any error
+  kWaitBase,  ///< as kWait, but with the base of non-throttling errors for any error
 };
 template <>
 inline constexpr std::string_view kWords<LongPoll> = "return|wait|wait-base";
@@ -689,7 +690,7 @@ struct RetryRules {
   /// The limits beyond the SDKs. Code that treats them alike goes through this list.
   static constexpr std::tuple kLimits{&RetryRules::budget, &RetryRules::retry_breaker,
                                       &RetryRules::guard, &RetryRules::throttle};
-  /// The rules of one of them, such as BudgetRules.
+  /// The rules of one limit, such as BudgetRules.
   template <class Rules>
   const Rules& of_limit() const {
     return this->*std::get<Rules RetryRules::*>(kLimits);
@@ -788,11 +789,11 @@ struct ClientDefaults {
   Duration connect_timeout;       ///< `max()`: for ever, or as long as the operating system does
   std::uint32_t max_connections;  ///< `RetryRules::kUnlimited`: as many as are needed
   std::string_view source;
-  Duration connection_wait = Duration::max();  ///< for one of these; `max()`: for ever
+  Duration connection_wait = Duration::max();  ///< for a free connection; `max()`: for ever
 };
 /// The defaults of the SDKs whose source could be read.
 std::span<const ClientDefaults> client_defaults();
-/// Null if there are none for the SDK.
+/// The defaults of an SDK; null if they are not known.
 const ClientDefaults* find_client_defaults(std::string_view sdk);
 
 /// Every word that names a service with numbers or error codes of its own, "default" first.
@@ -807,7 +808,7 @@ struct Defect {
   void (*apply)(RetryRules& rules);
 };
 std::span<const Defect> defects();
-/// Null if there is none of that name.
+/// The defect of that name; null if there is none.
 const Defect* find_defect(std::string_view name);
 
 /// The default mode of an SDK, before or after the change of 2026. Empty for names that are not an

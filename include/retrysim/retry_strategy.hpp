@@ -1,7 +1,7 @@
 // The retry strategy of one client: what it remembers, and its decisions before every attempt and
 // after it. The functions here are those that the simulation itself runs; `RetryStrategy` wraps
-// them for use on their own. Names follow the Smithy reference's retry interface. Pure: time and
-// random draws are passed in.
+// them for use on their own. Names follow the Smithy reference's retry interface. They are pure:
+// time and random draws are passed in.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -27,8 +27,8 @@ namespace retrysim {
 
 // --- What a client remembers ---------------------------------------------------------------------
 
-// Between requests a client remembers its retry quota, its send-rate limiter, and the
-// limits beyond the SDKs (RetryRules::kLimits). Only the state that a group's rules need is stored.
+// Between requests a client remembers its retry quota, its send-rate limiter, and the limits beyond
+// the SDKs (RetryRules::kLimits). Only the state that a group's rules need is stored.
 
 /// The client-side send-rate limiter of adaptive mode: a token bucket whose fill rate follows a
 /// CUBIC curve after each throttling error; inactive until the first one. Sources:
@@ -94,8 +94,8 @@ class SendRateLimiter {
   bool round_rates_ = false;
 };
 
-/// A retry quota (of one client, or of what its `RetryScope` says), in tokens. Level always within
-/// [0, capacity].
+/// A retry quota (of one client, or of what its `RetryScope` says), in tokens. Its level is always
+/// within [0, capacity].
 struct RetryQuota {
   std::int32_t available = 0;
 
@@ -128,10 +128,10 @@ struct QuotaAccrual {
 /// Two counts over a sliding window: the last N slices of time, or the last N calls.
 class SlidingCounts {
  public:
-  /// Over the last `slices` (>= 1) tenths of `window` (> 0), with the present one, which is not
-  /// over yet; counts leave slice by slice.
+  /// Counts over the last `slices` (>= 1) tenths of `window` (> 0), including the present one,
+  /// which is not over yet; they leave slice by slice.
   explicit SlidingCounts(Duration window, int slices = 10);
-  /// Over the last `calls` (>= 1) calls of `add_first`.
+  /// Counts over the last `calls` (>= 1) calls of `add_first`.
   explicit SlidingCounts(int calls);
 
   void add_first(Time now, std::uint32_t n = 1);
@@ -180,12 +180,12 @@ struct RetryLimit {
   bool permits(const Rules&, RetryAsked, Time) { return true; }
   /// A retry was permitted, and no other rule refused it.
   void retry_granted(const Rules&, bool /*already_retrying*/, Time) {}
-  /// The wait before a retry, during which the request has no attempt under way. A request does not
-  /// end in one.
+  /// The wait before a retry begins, and ends. In between the request has no attempt under way, and
+  /// does not end.
   void backoff_begins() {}
   void backoff_ends() {}
   void request_succeeded(const Rules&, Time) {}
-  /// Whatever its outcome. `retried`: it had been granted a retry.
+  /// The request has ended, whatever its outcome. `retried`: it had been granted a retry.
   void request_ends(bool /*retried*/) {}
 
   /// Memory on the heap, besides the object itself.
@@ -236,10 +236,10 @@ class RetryGuard : public RetryLimit<GuardRules> {
   bool permits(const GuardRules& rules, RetryAsked asked, Time now);
 
  private:
-  void finish_samples(const GuardRules& rules, Time now);  // that are over at `now`
+  void finish_samples(const GuardRules& rules, Time now);  // those that are over at `now`
 
   std::int64_t sample_ = 0;                    // number of the present one since time zero
-  std::uint64_t attempts_ = 0, failures_ = 0;  // in it
+  std::uint64_t attempts_ = 0, failures_ = 0;  // in the present sample
   std::int64_t low_ = 0, high_ = 0;            // successive samples below, above the share
   bool retries_;
 };
@@ -273,7 +273,7 @@ bool counts_requests(const RetryRules& rules);
 struct StatePlace {
   std::uint32_t service = 0, operation = 0, key = 0;
 };
-/// How many of each there are.
+/// How many services, operations and keys there are.
 struct StateCounts {
   std::uint32_t services = 1, operations = 1, keys = 1;
 };
@@ -311,7 +311,7 @@ class RetryStates {
   /// The states of `clients` clients created at `start`.
   RetryStates(const RetryRules& rules, std::size_t clients, Time start,
               const StateCounts& counts = {});
-  /// Their memory.
+  /// The memory that they take.
   static std::uint64_t bytes(const RetryRules& rules, std::size_t clients,
                              const StateCounts& counts = {});
   /// How many states of one kind `clients` clients have.
@@ -390,7 +390,7 @@ enum class Outcome : std::uint8_t {
   kNoSendToken,          ///< the client refused to send: its limiter or its throttle
   kDeadlineExceeded,     ///< the request's deadline has passed, or would before the retry
   kUnfinished,           ///< still open when the run ended
-  kBreakerOpen,          ///< its circuit breaker refused the call (BreakerRules), and that was all
+  kBreakerOpen,  ///< its circuit breaker refused the call (BreakerRules), and it was not retried
 };
 inline constexpr int kOutcomeCount = 9;
 template <>
@@ -433,7 +433,7 @@ struct RetryDecision {
 void begin_request(const RetryRules& rules, const RetryState& state, Time now);
 
 /// Whether the client-side throttle lets an attempt go; asked once for each attempt, before its
-/// send token. Always true without one. `draws`: Purpose::kClientThrottle.
+/// send token. Always true without a throttle. `draws`: Purpose::kClientThrottle.
 bool permit_attempt(const RetryRules& rules, const RetryState& state, Time now, Draws& draws,
                     const std::optional<double>& fixed_draw = std::nullopt);
 
@@ -514,7 +514,7 @@ class RetryStrategy;
 /// back to the strategy: a used token is spent, and using it again throws `TokenMisuse`.
 class RetryToken {
  public:
-  RetryToken() = default;  ///< of no request
+  RetryToken() = default;  ///< belongs to no request
   RetryToken(RetryToken&& other) noexcept { *this = std::move(other); }
   RetryToken& operator=(RetryToken&& other) noexcept;
 

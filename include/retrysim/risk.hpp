@@ -1,7 +1,7 @@
-// How likely is it that a service tips over by itself? Something that is so rare that no run shows
-// it: a collapse, a backlog, a minute with too few successes, without any fault or surge. How often
-// it happens is found by splitting (sim/experiment/README.md), which never takes more luck for
-// granted than there is: the answer has a 95 % interval from independent repetitions.
+// How likely is it that a service tips over by itself? The event is so rare that no run shows it: a
+// collapse, a backlog, a minute with too few successes, without any fault or surge. How often it
+// happens is found by splitting (sim/experiment/README.md): runs that have come nearer to the event
+// are continued in several ways. The answer has a 95 % interval from independent repetitions.
 //
 // And how likely is it that the faults of a month, which come at random times, use more of an error
 // budget than there is? Many months are drawn; of each, only the time around its faults is
@@ -44,20 +44,20 @@ namespace retrysim {
 ///   service.NAME.in_system>=K    K attempts are at the service, waiting or in service
 ///   client.NAME.success_rate<X/W of the group's requests that end within W, such as 60s, less than
 ///                                the share X succeeds; NAME may be "all"
-/// Throws RequestError, with the part "event".
+/// Throws RequestError about the part "event".
 RareEvent parse_rare_event(std::string_view text, const Scenario& scenario);
 
 /// More than a share of an error budget is used within the period, by faults that begin at random
 /// times ([fault.NAME] with per_year, mtbf or with; or `events_per_year` of the SLO).
 struct BudgetEvent {
   std::size_t slo = 0;  ///< index into Scenario::slos
-  double above = 1;     ///< of the budget of the SLO's own window
+  double above = 1;     ///< as a share of the budget of the SLO's own window
 };
 /// The event of a text such as "slo.web.budget>1"; none if it does not begin with "slo". Throws
-/// RequestError, with the part "event".
+/// RequestError about the part "event".
 std::optional<BudgetEvent> parse_budget_event(std::string_view text, const Scenario& scenario);
 
-/// A time above 0, such as "30d", "12h" or "365d". Throws RequestError, with that part.
+/// A time above 0, such as "30d", "12h" or "365d". Throws RequestError about `part`.
 Duration parse_period(std::string_view text, const char* part = "per");
 
 struct RiskRequest {
@@ -77,7 +77,7 @@ struct RiskRequest {
   /// Events that may be simulated for each point, roughly; a first look takes a quarter of them at
   /// most. If they are too few, the interval is wider.
   std::uint64_t effort = 5'000'000'000;
-  /// Without splitting: as many runs as the effort allows, which show the event or do not.
+  /// No splitting, but as many runs as the effort allows, which show the event or do not.
   bool plain = false;
 };
 
@@ -100,9 +100,9 @@ struct RiskPlan {
   std::uint64_t effort = 0;
   bool plain = false;
   std::vector<std::string> varying;           ///< as given
-  std::vector<std::string> keys;              ///< that are varied, in order
+  std::vector<std::string> keys;              ///< the varied ones, in order
   std::vector<RiskPoint> points;              ///< at least one
-  bool leaves_disturbances_out = false;       ///< faults or surges of some point
+  bool leaves_disturbances_out = false;       ///< some point has faults or surges
   std::vector<std::filesystem::path> inputs;  ///< CSV files read
 
   /// What the event is, in words: "100 attempts at once at api".
@@ -137,11 +137,11 @@ struct RiskMoment {
 
 /// One period that was drawn: what its faults cost.
 struct DrawnPeriod {
-  std::size_t faults = 0;  ///< that begin in it
+  std::size_t faults = 0;  ///< those that begin in it
   /// Faults with their aftermaths; of faults simulated together only the last one has one.
   double disturbed_s = 0;
   std::size_t lasting = 0;  ///< faults after which the system did not recover by itself
-  double bad = 0;  ///< requests that failed or were too slow, those without a fault included
+  double bad = 0;  ///< requests that failed or were too slow, also while there was no fault
   double availability = 1;  ///< 1 - bad / requests
   double budget_used = 0;   ///< of the budget of the SLO's window
   double outage_s = 0;      ///< a full outage of this length has as many bad requests
@@ -149,9 +149,9 @@ struct DrawnPeriod {
 
 /// What periods with faults at random times look like.
 struct DrawnPeriods {
-  double requests_per_s = 0;  ///< that the SLO counts, without a fault
+  double requests_per_s = 0;  ///< requests that the SLO counts, without a fault
   double quiet_bad = 0;       ///< the share of these that is bad
-  double quiet_s = 0;         ///< both were measured for so long, in ten runs
+  double quiet_s = 0;         ///< for how long both were measured, in ten runs
   /// A quiet stretch is simulated for this long after the system has recovered; the rest, up to the
   /// next fault, is skipped.
   Duration settle;
@@ -161,18 +161,18 @@ struct DrawnPeriods {
   double simulated_s = 0;
 };
 
-/// So bad is a period once in `periods` of them.
+/// How bad a period is that comes once in `periods` periods.
 struct ReturnLevel {
   double periods = 0;
   RiskInterval budget_used, outage_s;
 };
-/// For 2, 5, 10, 20, 50, ... periods, as far as there are ten worse ones among those drawn; with 95
-/// % intervals from order statistics.
+/// The levels for 2, 5, 10, 20, 50, ... periods, as far as there are ten worse ones among those
+/// drawn; with 95 % intervals from order statistics.
 std::vector<ReturnLevel> return_levels(const DrawnPeriods& drawn);
 
 enum class RiskMethod : std::uint8_t {
   kSplitting,
-  kPlain,  ///< asked for, or the event is no rare one
+  kPlain,  ///< it was asked for, or the event is not rare
   kDrawn,  ///< periods with faults at random times
 };
 template <>
@@ -180,11 +180,11 @@ inline constexpr std::string_view kWords<RiskMethod> = "splitting|plain|drawn";
 static_assert(words_end_with(RiskMethod::kDrawn));
 
 struct RiskStudy {
-  /// How often the event happens, from a state without it: that many times per second. Nothing if
-  /// it was not seen often enough: then only `per_s_below` is known.
+  /// How often per second the event happens, from a state without it. Empty if it was not seen
+  /// often enough: then only `per_s_below` is known.
   std::optional<RiskInterval> per_s;
   double per_s_below = 0;  ///< it happens less often than that, with 95 % confidence
-  /// How near the nearest particle came: 1 if to the event.
+  /// How near to the event the nearest particle came; 1: it reached it.
   double level = 0;
   /// With faults at random times: the probability within the period, and what was drawn. `per_s` is
   /// that probability divided by the period.
@@ -192,7 +192,7 @@ struct RiskStudy {
   std::optional<DrawnPeriods> drawn;
 
   RiskMethod method = RiskMethod::kSplitting;
-  Duration horizon;  ///< of a particle; the event counts in its second half
+  Duration horizon;  ///< how long a particle lasts; the event counts in its second half
   std::uint32_t repetitions = 0, particles = 0;  ///< particles of each repetition
   double levels = 0, ancestors = 0;              ///< means over repetitions, as in SplittingRun
   double relative_error = 0;                     ///< standard error of `per_s->mean`, as a share
@@ -205,12 +205,12 @@ struct RiskStudy {
   /// The way to the event, in equal stretches: means over one particle of each repetition, weighted
   /// by the probabilities that these have found. Empty without an estimate by splitting.
   std::vector<RiskMoment> path;
-  RiskMoment usual;  ///< the same long before it
+  RiskMoment usual;  ///< the same figures long before the event
 
   std::uint64_t events = 0;  ///< simulated for the answer, the first looks included
   /// The share of these events that repeat what another particle had done before its branch.
   double repeated = 0;
-  double plain_events = 0;  ///< that plain simulation would need for the same precision
+  double plain_events = 0;  ///< those that plain simulation would need for the same precision
 
   /// Particles come to the event later than chance would have it.
   bool is_late() const { return per_s && position - 3 * position_error > 0.55; }
@@ -226,7 +226,7 @@ using RiskProgress = std::function<void(const RiskPoint& point, std::string_view
 std::vector<RiskStudy> find_risks(const RiskPlan& plan, const ReplicationOptions& run = {},
                                   const RiskProgress& progress = {});
 
-/// risk.csv: a row for each point; path.csv: one for each moment of each path.
+/// The tables risk (a row for each point) and path (for each moment of each path).
 Tables tables(const RiskPlan& plan, const std::vector<RiskStudy>& studies);
 
 }  // namespace retrysim

@@ -49,18 +49,19 @@ struct UnitKey {
   friend auto operator<=>(const UnitKey&, const UnitKey&) = default;
 };
 
-/// Used by one thread at a time, the one that calls a search.
+/// Where results are kept and looked for. Only one thread uses it at a time, the one that calls a
+/// search.
 class Store {
  public:
   virtual ~Store() = default;
 
   /// The bytes of a unit, exactly as they were added; nothing if they are not there or damaged.
   virtual std::optional<std::string> find(const UnitKey& key) = 0;
-  /// Whether the bytes are now there to be found. A store that is full or cannot be written keeps
-  /// nothing more; that is no error.
+  /// Keeps the bytes of a unit; gives whether they are now there to be found. A store that is full
+  /// or cannot be written keeps nothing more; that is no error.
   virtual bool add(const UnitKey& key, std::string_view bytes) = 0;
-  /// Whether all that was found or added outlasts the store: not if that is to be removed, because
-  /// the store is larger than it may be.
+  /// Whether all that was found or added outlasts this object. It does not if some of it is to be
+  /// removed because the store is larger than it may be.
   virtual bool keeps_all() const { return true; }
   /// Called about ten times a second while units are simulated.
   virtual void tick() {}
@@ -75,11 +76,11 @@ std::unique_ptr<Store> make_store(std::uint64_t most_bytes = std::uint64_t{1} <<
 
 /// A store in `folder`, which need not exist: it is made for the first unit. Several processes may
 /// use one at once, on one machine or many: each writes a file of its own, and finds what was there
-/// when it opened the store. A death of the process loses nothing that was added; a crash of the
-/// machine at most the last seconds. When the store goes away, its oldest files are removed until
-/// it has at most `most_bytes`. A folder that cannot be used is no error: its reason, such as "Not
-/// a directory", is told to `note`, once, and then nothing is found or kept. `note` may be empty,
-/// and what it throws passes through. Otherwise nothing is thrown.
+/// when it opened the store. If the process dies, nothing that was added is lost; if the machine
+/// crashes, at most the last seconds are. When the store goes away, its oldest files are removed
+/// until it has at most `most_bytes`. A folder that cannot be used is no error: its reason, such as
+/// "Not a directory", is told to `note`, once, and then nothing is found or kept. `note` may be
+/// empty, and what it throws passes through. Otherwise nothing is thrown.
 std::unique_ptr<Store> open_store(const std::filesystem::path& folder,
                                   std::uint64_t most_bytes = std::uint64_t{1} << 30,
                                   std::function<void(const std::string&)> note = {});
@@ -269,7 +270,7 @@ struct FigureSource {
   std::string_view window = {};
   double from_s = 0, to_s = 0;
   std::string_view over = "sum";  ///< what is made of the cells: sum, mean, median, min, max, count
-  double above = -1;              ///< of cells with a value above this
+  double above = -1;              ///< only cells with a value above this count
   std::string_view formula = {};
   std::vector<FigureSource> parts = {};
 };
@@ -277,22 +278,22 @@ struct FigureSource {
 /// A figure as the sentence has it, or a claim ("every", "at once"), whose source is a condition.
 struct SaidFigure {
   std::string text;
-  double value = 0;  ///< of a claim 1
+  double value = 0;  ///< 1 for a claim
   FigureSource source;
 };
 
 struct Verdict {
-  std::string client;     ///< name of the group; "all": of several together
+  std::string client;     ///< name of the group; "all": several groups together
   std::string_view rule;  ///< `VerdictRule::id`
   Severity severity = Severity::kInfo;
   std::string sentence;  ///< without a full stop at its end; begins in lower case
   std::vector<EvidenceFigure> evidence;
   std::vector<SaidFigure> figures = {};  ///< in the sentence, in their order
   /// The services that are named as causes of the trouble of several groups: one, or a few, each of
-  /// which is one.
+  /// which is a cause by itself.
   std::vector<std::string> culprits = {};
   /// For an answer: what became of the group, in the few words that a picture has room for: "12 %
-  /// succeed during the fault, back 21 s after it". Empty: of a cause.
+  /// succeed during the fault, back 21 s after it". Empty for a cause.
   std::string fate = {};
 };
 
@@ -315,8 +316,8 @@ std::vector<VerdictRule> verdict_rules();
 std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResult> runs);
 
 /// How each client group that sent requests fares without a part of the scenario, such as "the
-/// retry quota": `twin_runs` are the replications `runs` of the same scenario without it. Rule
-/// "twin", which is not among `verdict_rules`.
+/// retry quota": `twin_runs` are the replications `runs` of the same scenario without it. Their
+/// rule is "twin", which is not among `verdict_rules`.
 std::vector<Verdict> twin_verdicts(const Scenario& scenario, std::span<const RunResult> runs,
                                    const Scenario& twin, std::span<const RunResult> twin_runs,
                                    std::string_view part);
@@ -347,7 +348,7 @@ Run run(LoadedScenario scenario, const ReplicationOptions& options = {});
 /// How each client group fared and why; see `verdicts` above.
 std::vector<Verdict> verdicts(const Run& run);
 
-/// summary, replications, timeseries, service, latency, attempts, burstiness, storms,
+/// The tables summary, replications, timeseries, service, latency, attempts, burstiness, storms,
 /// mean_timeseries, mean_service; phases, if there is a fault, a surge or a phase of the scenario's
 /// own; and instances, if a service has several. The run must outlive them.
 Tables tables(const Run& run);

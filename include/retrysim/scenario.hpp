@@ -1,6 +1,6 @@
 // A scenario: plain values that say what to simulate. A simulation is built from a `Scenario`
-// alone. `load` makes one from a TOML file; C++ users may fill one in by
-// hand. Times are nanoseconds in strong types, rates are per second.
+// alone. `load` makes one from a TOML file; C++ users may fill one in by hand. Times are
+// nanoseconds in strong types, rates are per second.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -72,21 +72,22 @@ struct FaultSpec {
 
 /// What is left to chance of a fault: when it begins, how often, for how long, how deep it is.
 struct FaultChance {
-  /// Mean number of beginnings in 365 days, at random times (a Poisson process); 0: not so.
+  /// Mean number of beginnings in 365 days, at random times (a Poisson process); 0: it does
+  /// not begin so.
   double per_year = 0;
   /// Above 0: `per_year` holds while first attempts alone keep this share of the service's servers
   /// busy; at another load it comes (load / at_load)^load_exponent times as often.
   double at_load = 0;
   double load_exponent = 1;
   /// The time from the end of one occurrence to the start of the next, and before the first; a mean
-  /// of 0: not so.
+  /// of 0: it does not begin so.
   Distribution mtbf;
   /// The fault that it comes with; empty: none.
   std::string with = {};
-  double probability = 1;                  ///< that it comes along with that fault
-  Distribution length;                     ///< instead of `FaultSpec::duration`; a mean of 0: not
+  double probability = 1;  ///< that it comes along with that fault
+  Distribution length;     ///< with a mean above 0, instead of `FaultSpec::duration`
   std::optional<double> capacity_to = {};  ///< the factor is uniform between `capacity` and this
-  std::optional<double> speed_to = {};     ///< the same of `speed`
+  std::optional<double> speed_to = {};     ///< the factor is uniform between `speed` and this
 
   /// Whether it begins at times that are drawn, or with another fault.
   bool recurs() const { return per_year > 0 || mtbf.mean_seconds() > 0 || !with.empty(); }
@@ -218,11 +219,12 @@ struct TimeoutSpec {
 enum class RetryOnlyAt : std::uint8_t {
   kAnywhere,      ///< all, as the rules of the group say
   kEdge,          ///< none: retries are left to the clients outside
-  kFirstAttempt,  ///< none that are made for a retry, in whatever layer above it was made
+  kFirstAttempt,  ///< all but those made for a retry, in whatever layer above that was made
 };
 template <>
 inline constexpr std::string_view kWords<RetryOnlyAt> = "anywhere|edge|first-attempt";
 static_assert(words_end_with(RetryOnlyAt::kFirstAttempt));
+
 /// What a client makes an idempotency token from.
 enum class TokenSource : std::uint8_t {
   kRequest,  ///< each request has one of its own
@@ -254,7 +256,7 @@ struct BulkheadSpec {
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 
   std::uint32_t max_concurrent = kUnlimited;
-  Duration longest_wait;             ///< for a place; zero: it is refused at once
+  Duration longest_wait;  ///< for a place; zero: an attempt without one is refused at once
   std::uint32_t queue = kUnlimited;  ///< attempts that may wait
 
   bool in_use() const { return max_concurrent != kUnlimited; }
@@ -276,7 +278,7 @@ struct SendRateSpec {
   double rate = 0;   ///< per second and client; 0: no limit
   double burst = 1;  ///< >= 1
   SendRateOnEmpty on_empty = SendRateOnEmpty::kWait;
-  Duration longest_wait = Duration::max();  ///< who would wait longer is refused at once
+  Duration longest_wait = Duration::max();  ///< one that would wait longer is refused at once
 
   bool in_use() const { return rate > 0; }
 };
@@ -302,7 +304,7 @@ struct ClientSpec {
   /// Connections of one client, each carrying one attempt at a time; further attempts wait in
   /// order. A connection is kept after any answer but a transient error.
   std::uint32_t max_connections = kUnlimited;
-  Duration connection_wait = Duration::max();   ///< the longest for one of them; zero: none
+  Duration connection_wait = Duration::max();   ///< the longest wait for a connection; zero: none
   std::uint32_t connection_queue = kUnlimited;  ///< attempts that may wait for one
   BulkheadSpec bulkhead;
   SendRateSpec send_rate;
@@ -316,8 +318,7 @@ struct ClientSpec {
   /// Groups that name the same retryer share its state, like a process whose clients of several
   /// services use one retryer. Client i of each is then the same client (or, in the scope `group`,
   /// all are one), with the same quota, send-rate limiter, budget, retry breaker, guard and
-  /// throttle;
-  /// their rules must agree, too. Empty: nothing is shared.
+  /// throttle; their rules must agree, too. Empty: nothing is shared.
   std::string retryer = {};
   /// A strategy of your own, used instead of `retry`, whose error classes still apply; may be
   /// empty. Only from C++.
@@ -385,10 +386,10 @@ struct CallSpec {
   bool callers_operation = false, callers_key = false, callers_priority = false;
   /// Requests that are sent together, up to `kMaxCopies`; 0: the call is not made.
   std::uint32_t count = 1;
-  /// Instead of `count`: seconds are a number of requests, rounded to a whole one.
+  /// Instead of `count`: a number of requests is drawn, as seconds rounded to a whole number.
   std::optional<Distribution> random_count = {};
   /// The call has succeeded as soon as this many of its requests have, and failed when that can no
-  /// longer happen; all: as many as are sent.
+  /// longer happen; `kAll`: all that are sent.
   std::uint32_t need = kAll;
   CallFailure on_failure = CallFailure::kFail;
   /// kFallback: the name of the client that makes the other call of the same service, which is made
@@ -418,9 +419,9 @@ double share_of_calls(const ClientSpec& client, std::size_t service);
 /// The share of a group's work that goes to a service: each request is weighted by the work of its
 /// operation (`OperationSpec::work`).
 double mean_work(const ClientSpec& client, std::size_t service);
-/// Whether all of its requests go to one service.
+/// Whether all requests of a group go to one service.
 bool calls_one_service(const ClientSpec& client);
-/// The services that its requests go to, in the order of their numbers.
+/// The services that a group's requests go to, in the order of their numbers.
 std::vector<std::size_t> called_services(const ClientSpec& client);
 
 /// Bound on a metric of summary.csv that makes a scenario a test.
@@ -474,8 +475,8 @@ struct PrecisionSpec {
 
 /// When goodput counts as recovered from faults and surges (rule: sim/measure/README.md).
 struct RecoverySpec {
-  /// Goodput must reach this share of the offered load (of closed loops: that before) times the
-  /// success rate before the first fault or surge.
+  /// Goodput must reach this share of the offered load (of closed loops the load before the
+  /// disturbance) times the success rate before the first fault or surge.
   double share = 0.95;
   /// How long it must stay there. A file that does not say so has the longest attempt timeout plus
   /// the longest backoff instead, if that is longer.
@@ -500,8 +501,8 @@ struct Scenario {
   NetworkSpec network;
   std::vector<ServiceSpec> services;
   std::vector<FaultSpec> faults;
-  /// Those that are left to chance. `faults` has what a draw of them gives, if `fault_draw` is set;
-  /// without a draw such a scenario cannot be simulated.
+  /// The faults that are left to chance. `faults` has what a draw of them gives, if `fault_draw` is
+  /// set; without a draw such a scenario cannot be simulated.
   std::vector<RandomFault> random_faults;
   std::uint32_t fault_draw = 0;  ///< 0: none
   std::vector<ClientSpec> clients;
@@ -535,7 +536,7 @@ struct CapacityLeft {
   double share() const { return servers * speed; }
 };
 CapacityLeft capacity_left(const Scenario& scenario, std::size_t service, Time at);
-/// The moments at which it may change, in order.
+/// The moments at which the capacity left may change, in order.
 std::vector<Time> capacity_changes(const Scenario& scenario, std::size_t service);
 /// Mean share of the capacity in [from, to).
 double mean_capacity_left(const Scenario& scenario, std::size_t service, Time from, Time to);
@@ -567,7 +568,7 @@ struct ResolvedKey {
 /// the scenario's own value; `study_uncertain` (uncertain.hpp) draws from the interval.
 struct UncertainKey {
   std::string path;  ///< "service.api.servers"; "service.api.service_time.mean" within a law
-  double value = 0;  ///< the scenario's own, from `low` to `high`; of durations seconds
+  double value = 0;  ///< the scenario's own, from `low` to `high`; durations in seconds
   double low = 0, high = 0;
   double certainty = 0.95;  ///< probability that the true value is from `low` to `high`
   bool is_duration = false;
@@ -609,7 +610,7 @@ struct LoadedScenario {
   /// are those that have no effect (the file says the same, or a later edit something else), and
   /// keys that say nothing of the system: see `scenario::describes_system`.
   std::vector<ScenarioChange> changes = {};
-  /// In the order of the file. They change no run of the scenario itself.
+  /// The uncertain keys, in the order of the file. They change no run of the scenario itself.
   std::vector<UncertainKey> uncertain = {};
   std::vector<OldKeyName> old_names = {};  ///< each has a note, too
 };

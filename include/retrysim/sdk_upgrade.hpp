@@ -68,7 +68,7 @@ struct PlayedFailures {
   /// The delays before the retries of a call, all of whose attempts fail; each the longest one that
   /// may be drawn.
   std::vector<Duration> delays;
-  /// Retries of so many calls one after another, all of whose attempts fail.
+  /// The retries of `kPlayedCalls` calls, one after another, all of whose attempts fail.
   std::uint64_t retries = 0;
 
   std::size_t attempts() const { return delays.size() + 1; }
@@ -80,7 +80,7 @@ PlayedFailures play_failures(const RetryRules& rules, const Response& response);
 
 /// Where a fleet's scenario comes from: a file, or a text that is complete in itself.
 struct FleetScenario {
-  std::filesystem::path file;  ///< of a text the name that messages use
+  std::filesystem::path file;  ///< with a text, the name that messages use
   std::optional<std::string> text = {};
   std::vector<std::string> edits = {};  ///< as `load_scenario_file` takes them
 };
@@ -94,8 +94,8 @@ struct UpgradeStudy {
   /// The only fault of the scenario, whose length the search for the tipping point looks for;
   /// empty: there is none, or there are several.
   std::optional<std::string> fault;
-  TippingSearch search;  ///< its lengths in seconds, if there is such a fault
-  TipPlan tip;           ///< of both, the older release first; no cases without such a fault
+  TippingSearch search;  ///< for the fault's length in seconds, if there is such a fault
+  TipPlan tip;  ///< searches for both, the older release first; no cases without such a fault
 };
 
 /// Loads both. Those client groups and calls between services are upgraded whose retry rules are

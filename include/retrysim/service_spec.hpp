@@ -93,7 +93,7 @@ inline constexpr std::string_view kMeaning<ServiceModelKind> =
     "each attempt reads, and then writes unless another attempt has written in the meantime "
     "(queueing_time and wait_probability count both passes, service_latency only the write).";
 
-/// Which waiting attempt is served next. None of them interrupts a service that has begun.
+/// Which waiting attempt is served next. No discipline interrupts a service.
 enum class Discipline : std::uint8_t {
   kFifo,
   kLifo,
@@ -137,8 +137,8 @@ static_assert(words_end_with(WhenFull::kEvictLowest));
 /// How attempts wait for a server, and how many of them may.
 struct QueueSpec {
   Discipline discipline = Discipline::kFifo;
-  /// Waiting attempts, those in service not counted; processor sharing: attempts in service. The
-  /// largest number (`ServiceSpec::kUnlimited`): no limit.
+  /// The most attempts that may wait, those in service not counted; processor sharing: the most in
+  /// service. The largest number (`ServiceSpec::kUnlimited`): no limit.
   std::int64_t capacity = std::numeric_limits<std::int64_t>::max();
   WhenFull when_full = WhenFull::kRefuseNew;  ///< not with `Discipline::kProcessorSharing`
   CodelSpec codel = {};                       ///< of `Discipline::kCodel`
@@ -193,9 +193,9 @@ static_assert(words_end_with(Abandoned::kAbort));
 /// Which attempts share one allowance of a throttle.
 enum class ThrottleScope : std::uint8_t {
   kService,    ///< all attempts share one
-  kClient,     ///< each client
-  kOperation,  ///< each operation, by name, over all clients; requests without one share one
-  kKey,        ///< each key (KeySpec), over all clients
+  kClient,     ///< each client has one
+  kOperation,  ///< each operation, by name, has one for all clients; requests without one share one
+  kKey,        ///< each key (KeySpec) has one for all clients
 };
 template <>
 inline constexpr std::string_view kWords<ThrottleScope> = "service|client|operation|key";
@@ -216,8 +216,8 @@ struct ThrottleSpec {
   double burst = 1;  ///< capacity of the bucket in tokens, >= 1
   ThrottleScope scope = ThrottleScope::kService;
   Duration retry_after;  ///< suggested to throttled clients; zero: no suggestion
-  /// Zero: the bucket. Otherwise windows of this length, the first of which begins at time zero; in
-  /// each, rate x window attempts pass (rounded down; at least one).
+  /// Zero: there is a bucket. Otherwise there are windows of this length, the first of which begins
+  /// at time zero; in each, rate x window attempts pass (rounded down; at least one).
   Duration window = {};
   /// Operations, or keys, with limits of their own; `rate`, `burst` and `window` are for all
   /// others. Only one of the two may have members, and only if `rate` is above zero. Within each
@@ -261,18 +261,18 @@ struct PartitionSpec {
 
   std::string name;
   std::uint8_t priority = 0;  ///< of its attempts; no two partitions have the same
-  /// Places of its own, as a share of the limit (at least one place): they are let in beyond the
-  /// limit while fewer of them are there. `kNone`: it has none.
+  /// Places of its own, as a share of the limit (at least one place): its attempts are let in
+  /// beyond the limit while fewer of them are there. `kNone`: it has none.
   double share = kNone;
   double refuse_from =
-      1;  ///< the share of the limit, in use by all, from which on they are refused
+      1;  ///< its attempts are refused from this share of the limit on, used by all
 };
 
 struct ConcurrencySpec {
   ConcurrencyControl control = ConcurrencyControl::kFixed;
-  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< fixed; this is: none
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< fixed; the largest: none
   std::int64_t initial = 20;                                      ///< gradient2, aimd, vegas
-  std::int64_t min = 20, max = 200;  ///< of these and envoy [min_concurrency]
+  std::int64_t min = 20, max = 200;  ///< bounds of the limit: these and envoy [min_concurrency]
   double smoothing = 0.2;            ///< gradient2, vegas: weight of a new limit
   double headroom = 4;               ///< gradient2: growth while all is well [queueSize]
   double tolerance = 1.5;            ///< gradient2: acceptable ratio of present to long-term time
@@ -284,30 +284,30 @@ struct ConcurrencySpec {
   /// vegas: up to `alpha` attempts that seem to queue the limit grows, above `beta` it shrinks;
   /// both times the logarithm of the limit to base 10, rounded down.
   std::int64_t alpha = 3, beta = 6;
-  /// vegas: the least time is measured anew after at most so many samples for each attempt of the
+  /// vegas: the least time is measured anew after at most this many samples for each attempt of the
   /// limit.
   std::int64_t probe_multiplier = 30;
   /// envoy: the share of attempts that are faster than the time that stands for all
   /// [sample_aggregate_percentile].
   double percentile = 0.5;
-  /// envoy: between changes of the limit [concurrency_update_interval].
+  /// envoy: the time between changes of the limit [concurrency_update_interval].
   Duration interval = Duration::milliseconds(100);
-  Duration min_rtt = Duration::max();  ///< envoy: the best time [fixed_value]; this is: measured
-  Duration min_rtt_interval = Duration::seconds(60);  ///< envoy: between measurements [interval]
-  double min_rtt_jitter = 0.15;        ///< envoy: share of that by which it may be longer [jitter]
+  Duration min_rtt = Duration::max();  ///< envoy: the best time [fixed_value]; `max()`: measured
+  Duration min_rtt_interval = Duration::seconds(60);  ///< envoy: between two of these [interval]
+  double min_rtt_jitter = 0.15;        ///< envoy: share by which that time may be longer [jitter]
   std::int64_t min_rtt_requests = 50;  ///< envoy: attempts that are measured [request_count]
   double min_rtt_buffer = 0.25;        ///< envoy: share of the best time that is added [buffer]
-  /// envoy: while it measures the limit is `min`; false: as it was, as with a
+  /// envoy: while it measures, the limit is `min`; false: it stays as it was, as with a
   /// min_concurrency_limit of its own.
   bool measure_at_min = true;
-  /// go-zero, kratos: the use of the servers from which on attempts are refused; sentinel: that
-  /// above which all are.
+  /// go-zero, kratos: the use of the servers from which on attempts are refused; sentinel: the
+  /// use above which all are refused.
   double cpu = 0.9;
   double load = 2.5;  ///< sentinel: Linux's load for each server, above which attempts are refused
   Duration window = Duration::seconds(5);  ///< go-zero, kratos, sentinel: what they remember
-  std::int64_t buckets = 50;               ///< and in how many parts
+  std::int64_t buckets = 50;               ///< and the number of its parts
 
-  /// With everything that the source of this control has as its default.
+  /// A limit of this control with the defaults of its source.
   static ConcurrencySpec of(ConcurrencyControl control) {
     ConcurrencySpec c;
     c.control = control;
@@ -450,7 +450,7 @@ struct EjectionSpec {
 
   Duration interval = Duration::max();  ///< between two looks; `max()`: nothing is ejected
   std::uint32_t consecutive_5xx = 5;    ///< failures in a row that eject; `kNever`: none do
-  std::uint32_t consecutive_gateway_failure = kNever;  ///< of those, 502, 503, 504
+  std::uint32_t consecutive_gateway_failure = kNever;  ///< 502, 503, 504 in a row that eject
   Duration base_ejection_time = Duration::seconds(30);
   Duration max_ejection_time = Duration::seconds(300);
   double max_ejection_percent = 10;         ///< of the balancer's instances, at once
@@ -500,7 +500,7 @@ struct InstancesSpec {
   std::uint32_t count = 1;
   Balancing balancing = Balancing::kRoundRobin;
   HealthCheckSpec health_check = {};
-  Ties ties = Ties::kRandom;               ///< of the kinds that compare instances
+  Ties ties = Ties::kRandom;               ///< for the kinds of balancing that compare instances
   Duration decay = Duration::seconds(10);  ///< `Balancing::kPeakEwma`: time constant, > 0
   /// `Balancing::kPeakEwma`: the average latency of every instance at the start, from which it
   /// decays (tower, Linkerd); `max()`: it is not known until an attempt has ended (Finagle).

@@ -60,7 +60,7 @@ class LogLinearHistogram {
 
   /// Adds many values, at less than half the cost for each.
   void add(std::span<const std::uint64_t> values);
-  /// `times` times the same value.
+  /// Adds the same value `times` times.
   void add(std::uint64_t value, std::uint64_t times);
 
   // For filling several histograms at once: between the extremes so far every bucket has
@@ -94,8 +94,8 @@ class LogLinearHistogram {
   /// and the largest value. Zero if empty; `p` is clamped to (0, 1], so that 0 gives the first one.
   double quantile(double p) const;
 
-  /// Bounds on that value, both included: the edges of its bucket, or the smallest and the largest
-  /// value where they are nearer. Zeros if empty.
+  /// Bounds on that quantile, both included: the edges of its bucket, or the smallest and the
+  /// largest value where they are nearer. Zeros if empty.
   struct Bounds {
     double low = 0, high = 0;
   };
@@ -254,7 +254,7 @@ struct ClientFlow {
 struct ClientBin {
   ClientFlow flow;
   std::uint64_t latency_count = 0;  ///< requests that ended in the bin; quantiles exist if > 0
-  double latency_sum_ns = 0;        ///< of their latencies
+  double latency_sum_ns = 0;        ///< the sum of their latencies
   double latency_p50_s = 0, latency_p99_s = 0;
 
   bool operator==(const ClientBin&) const = default;
@@ -299,7 +299,7 @@ struct JobCounts {
 /// of the two calls of an attempt; so do retries that begin with a read
 /// (SideEffectSpec::reconciles).
 struct WaitCounts {
-  std::uint64_t arrivals = 0;  ///< that were not dropped because the client had given up before
+  std::uint64_t arrivals = 0;  ///< attempts not dropped because their client had given up before
   std::uint64_t started = 0;   ///< of those, the ones that a server began to serve
   std::uint64_t within = 0;    ///< of those, the ones that waited no longer than `wait_within`
 
@@ -344,7 +344,7 @@ inline constexpr std::array<double, 4> kPhaseQuantiles = {0.5, 0.9, 0.99, 0.999}
 /// phase or in the drain.
 struct PhaseRequests {
   std::array<std::uint64_t, kOutcomeCount> outcomes{};  ///< by Outcome
-  std::uint64_t attempts = 0;                           ///< that they sent
+  std::uint64_t attempts = 0;                           ///< those that they sent
   std::uint64_t unsent = 0;                             ///< of the requests, those that sent none
 
   std::uint64_t ended_as(Outcome outcome) const {
@@ -421,7 +421,7 @@ struct AttemptTotals {
   std::uint64_t breaker_refusals = 0;           ///< calls that a circuit breaker refused,
   std::uint64_t breaker_first_refusals = 0;     ///< of these the first of their request
   std::uint64_t breaker_openings = 0;           ///< flow: times that a breaker opened in the window
-  std::uint64_t breakers = 0;                   ///< how many the group has
+  std::uint64_t breakers = 0;                   ///< how many breakers the group has
 
   bool operator==(const AttemptTotals&) const = default;
 };
@@ -481,8 +481,8 @@ struct WaitTotals {
   WideNanoseconds backoff_total_ns = 0;  ///< parts of the latencies: backoff,
   WideNanoseconds attempt_total_ns = 0;  ///< attempts under way,
   // latency_m.sum_ns is the sum of these four for ended requests, if no attempts overlap (hedging)
-  /// Time average over the window, mean over the buckets. What `refill_rate` adds is counted from
-  /// the next retry or success of the client on.
+  /// Tokens of a retry quota: time average over the window, mean over the buckets. What
+  /// `refill_rate` adds is counted from the next retry or success of the client on.
   double quota_mean = 0;
   bool has_quota = false;
 
@@ -522,7 +522,7 @@ struct InstanceResult {
   double queue_ns = 0;      ///< those of them that wait
   /// Time out of rotation; with balancers of single clients, on average over them.
   double out_ns = 0;
-  double ejected_ns = 0;  ///< of that, because of its answers
+  double ejected_ns = 0;  ///< the part of that time because of its answers
   std::uint64_t queue_max = 0;
   std::uint64_t ejections = 0;  ///< times that some balancer took it out because of its answers
 
@@ -531,7 +531,7 @@ struct InstanceResult {
 
 /// What attempts that came in the window met at an adaptive limit on concurrency.
 struct LimitCounts {
-  std::uint64_t arrivals = 0;  ///< attempts that were there to be let in
+  std::uint64_t arrivals = 0;  ///< attempts that asked to be let in
   std::uint64_t limited = 0;   ///< of these, those for whom there was a limit at all
   std::uint64_t refused = 0;   ///< of these, those that it refused
   double sum = 0;              ///< of the limits that `limited` attempts met
@@ -547,7 +547,7 @@ struct ServiceResult {
   double wasted_full_ns = 0;
   /// Executions that ended in the window, with no client waiting for the answer.
   std::uint64_t unused = 0;
-  std::uint64_t failed = 0;  ///< those whose answer, a failure, reached the client in time
+  std::uint64_t failed = 0;  ///< executions whose answer, a failure, reached the client in time
   bool unlimited = false;
   std::int64_t nominal_servers = 0;
   std::vector<ServiceFlow> bins;
@@ -605,7 +605,7 @@ struct RunResult {
   std::vector<ClientResult> clients;    ///< in the order of Scenario::clients
   std::vector<ServiceResult> services;  ///< in the order of Scenario::services
   std::vector<ClientBin> all_bins;      ///< the client groups together, without services' own
-  std::vector<PhaseResult> all_phases;  ///< the same by phase; recovery is that of all together
+  std::vector<PhaseResult> all_phases;  ///< these by phase; recovery is that of all together
   std::vector<SloCounts> slos;          ///< in the order of Scenario::slos
   /// Whether a storm of the run is metastable; set by the test with twins, empty without that test
   /// or if it could not tell.
@@ -733,7 +733,7 @@ using AccessLog = std::function<void(const AccessLogEntry&)>;
 /// service time that is under way), it is drawn anew as well; other times stay. Both have the law
 /// that they have to have, given the past.
 struct Branch {
-  std::uint64_t after_event = 0;  ///< as many events come before it
+  std::uint64_t after_event = 0;  ///< how many events come before it
   std::uint64_t number = 0;       ///< its name; 0: nothing changes
 
   bool operator==(const Branch&) const = default;
@@ -741,8 +741,8 @@ struct Branch {
 
 struct SimulationOptions {
   bool fingerprint = false;  ///< hash the event sequence
-  /// In the order of events; must outlive the run. With equal numbers from equal moments on two
-  /// runs are the same, to the last draw.
+  /// Where the run takes other ways, in the order of events; must outlive the run. Two runs with
+  /// the same branches are the same, to the last draw.
   std::span<const Branch> branches = {};
   /// From this moment on, clients send no retries and no hedges: a failure ends its request as
   /// after the last attempt; a request in backoff, or waiting to be sent again, ends when it would
@@ -753,7 +753,7 @@ struct SimulationOptions {
   /// Bytes that the requests under way may take; `LimitExceeded` beyond. The rest of a run's memory
   /// is known before it begins: see `needs_of` (run.hpp).
   std::uint64_t max_memory = ~std::uint64_t{0};
-  /// Told of each answer of a service; may be empty. It affects nothing else.
+  /// Called with each answer of a service; may be empty. It affects nothing else.
   AccessLog access_log = {};
   /// Set from outside to end the run early with `Interrupted`; may be null.
   const std::atomic<bool>* stop = nullptr;
@@ -795,10 +795,10 @@ struct RareEvent {
 using NearnessScore = std::uint32_t;
 inline constexpr NearnessScore kHappened = ~NearnessScore{0};
 
-/// A run comes nearer to the event than it has been.
+/// A moment at which a run is nearer to the event than ever before.
 struct NearestSoFar {
-  NearnessScore score = 0;        ///< kHappened: it has come to it
-  std::uint64_t after_event = 0;  ///< of the run, counted from 1
+  NearnessScore score = 0;        ///< kHappened: the event has happened
+  std::uint64_t after_event = 0;  ///< number of the run's event, from 1
 
   bool operator==(const NearestSoFar&) const = default;
 };
@@ -806,7 +806,7 @@ struct NearestSoFar {
 /// A run up to the moment of the event, or to its end.
 struct FollowedRun {
   std::vector<NearestSoFar> records;  ///< rising; only from `from` on
-  std::optional<Time> happened;       ///< at `from` or later
+  std::optional<Time> happened;       ///< when the event happened, at `from` or later
   bool happened_before = false;       ///< before `from`, where the run then ended
   Time end;                           ///< of the event, or of the run
   std::uint64_t events = 0;

@@ -43,7 +43,7 @@ namespace retrysim {
 enum class SizeVerdict : std::uint8_t {
   kSafe,    ///< at least the stated share of runs is good, with the stated confidence
   kLikely,  ///< all runs of the first stage are good; no more were made
-  kUnsafe,  ///< fewer are, with that confidence
+  kUnsafe,  ///< a smaller share is good, with that confidence
   kOpen,    ///< too close to the share: as many runs as are allowed do not tell, or hardly would
 };
 template <>
@@ -71,10 +71,10 @@ struct SizeProbe {
 
 enum class SizeOutcome : std::uint8_t {
   kFound,        ///< one value; the next one of the grid on the other side is not safe
-  kBracket,      ///< `at` is safe; between it and `beyond` too close to tell, or not known
-  kAllSafe,      ///< each value that was tried
-  kNoneSafe,     ///< no value that was tried
-  kWindow,       ///< neither end of the range is, but what is between `at` and `to`
+  kBracket,      ///< `at` is safe; what is between it and `beyond` is too close to tell, or unknown
+  kAllSafe,      ///< each value that was tried is safe
+  kNoneSafe,     ///< no value that was tried is safe
+  kWindow,       ///< neither end of the range is safe, but what is between `at` and `to`
   kNotMonotone,  ///< safe values and others take turns
   kOpen,         ///< no value is known to be safe, and not all are known not to be
 };
@@ -118,9 +118,10 @@ struct SizeRequest {
   std::vector<ChoiceLimit> limits = {};
   std::string client = "all";      ///< the client group whose metrics the limits are about
   bool with_expectations = false;  ///< also the expectations of the scenario, in each run
-  bool wants_largest = false;      ///< where all values are safe
+  bool wants_largest = false;      ///< where all values are safe, the largest is the answer
   /// Each run draws the values of the keys that [uncertain] gives intervals for (`draw_uncertain`),
-  /// the same for all values of the key: safe is what is good in `share` of what they allow.
+  /// the same for all values of the key: a value is safe if runs are good in `share` of what they
+  /// allow.
   bool uncertain = false;
   double share = 0.95;
   double confidence = 0.95;
@@ -138,7 +139,7 @@ struct SizeLimit {
 struct SizeReasons {
   std::size_t ill_before = 0;       ///< less succeeds even before anything goes wrong
   std::size_t not_recovered = 0;    ///< or, where nothing goes wrong, too little succeeds
-  std::size_t too_short = 0;        ///< to tell whether it recovers
+  std::size_t too_short = 0;        ///< the run is too short to tell whether it recovers
   std::vector<std::size_t> breaks;  ///< by limit
 };
 
@@ -195,7 +196,7 @@ using SizeProgress = std::function<void(double value, std::size_t runs)>;
 SizeStudy find_size(const SizePlan& plan, const ReplicationOptions& run = {},
                     const SizeProgress& probing = {});
 
-/// size: a row for each value that was tried.
+/// The table size: a row for each value that was tried.
 Tables tables(const SizePlan& plan, const SizeStudy& study);
 
 // --- At several values of other keys -------------------------------------------------------------
@@ -217,7 +218,7 @@ struct SizePoint {
 
 struct SizeFrontierPlan {
   LoadedScenario base;
-  std::vector<std::string> keys;     ///< that are varied
+  std::vector<std::string> keys;     ///< the varied ones
   std::vector<std::string> varying;  ///< as given
   std::vector<SizePoint> points;     ///< at least one
 };
@@ -238,7 +239,7 @@ using SizeFrontierProgress =
 std::vector<SizeStudy> find_sizes(const SizeFrontierPlan& plan, const ReplicationOptions& run = {},
                                   const SizeFrontierProgress& probing = {});
 
-/// frontier (a row for each point) and size (for each value that was tried at one).
+/// The tables frontier (a row for each point) and size (for each value that was tried at one).
 Tables tables(const SizeFrontierPlan& plan, const std::vector<SizeStudy>& studies);
 
 }  // namespace retrysim

@@ -63,7 +63,7 @@ struct SweepPlan {
   LoadedScenario base;                                   ///< the scenario without variations
   std::vector<std::string> varying;                      ///< as asked for
   std::vector<std::string> paths;                        ///< the varied keys, in order
-  std::size_t grid_points = 0;                           ///< of the whole grid
+  std::size_t grid_points = 0;                           ///< points of the whole grid
   std::optional<Shard> shard;                            ///< if these are not all of them
   std::shared_ptr<const std::vector<Variant>> variants;  ///< the points, by number
   std::vector<std::uint32_t> replications;               ///< of each point
@@ -77,7 +77,7 @@ struct SweepPlan {
   /// What decides the results of each point, as a hash: found while its scenario was at hand.
   std::vector<UnitKey> identities;
   std::uint64_t id = 0;                            ///< equal for shards of one sweep only
-  std::string text;                                ///< of the scenario file
+  std::string text;                                ///< the text of the scenario file
   std::vector<std::filesystem::path> inputs = {};  ///< the CSV files that any point reads
 
   std::size_t points() const { return outlines.size(); }
@@ -101,8 +101,8 @@ struct SweepPoint {
   std::vector<std::string> keys;             ///< the values of the varied keys
   std::shared_ptr<const Scenario> scenario;  ///< its client groups and expectations
   MetricValues values;                       ///< no replications if it went over a limit
-  std::optional<LimitKind> limit;            ///< that one of the replications went over
-  PhaseValues phases = {};                   ///< likewise; see `summarize_phases`
+  std::optional<LimitKind> limit;            ///< the limit that one of the replications went over
+  PhaseValues phases = {};                   ///< as `values`; see `summarize_phases`
   /// The means over time, if the sweep keeps them: for the reports of the program.
   std::shared_ptr<const stats::MeanSeries> series = {};
   /// With `series`, by replication: the figures that `verdicts` takes together with the whole
@@ -137,7 +137,7 @@ class Sweep {
   /// Results of a point; call it after `run`. Throws std::runtime_error if the store has been
   /// damaged meanwhile.
   SweepPoint point(std::size_t number);
-  /// What the first point, in the order of the grid, that went over a limit says; nothing if none
+  /// The error of the first point, in the order of the grid, that went over a limit; empty if none
   /// did.
   std::optional<LimitExceeded> first_over_limit() const;
 
@@ -149,9 +149,9 @@ class Sweep {
 /// Runs a whole sweep and returns all points at once.
 std::vector<SweepPoint> run_sweep(SweepPlan plan, const ReplicationOptions& options = {});
 
-/// summary, replications, phases if there may be any, points (a row for each point); and if the
-/// grid is small (kMaxPointsWithSeries) verdicts, mean_timeseries and mean_service. Call it after
-/// `Sweep::run`; the sweep must outlive them.
+/// The tables summary, replications, phases if there may be any, points (a row for each point); and
+/// if the grid is small (kMaxPointsWithSeries) verdicts, mean_timeseries and mean_service. Call it
+/// after `Sweep::run`; the sweep must outlive them.
 Tables tables(Sweep& sweep);
 
 // --- Tipping points ------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ struct TippingProbe {
   std::size_t judged() const { return responses.size() - count(TippingResponse::kUnknown); }
 };
 
-/// Between two sizes that were tried, the lower one first in the direction of the search.
+/// The stretch between two sizes that were tried: `low` comes first in the direction of the search.
 struct TippingBracket {
   double low = 0, high = 0;
 
@@ -227,7 +227,7 @@ struct TippingSearch {
 enum class TippingOutcome : std::uint8_t {
   kFound,
   kTipsAtFirst,     ///< half of the replications or more already tip at the first size
-  kRecoversAtLast,  ///< fewer than half tip at the last
+  kRecoversAtLast,  ///< fewer than half tip at the last size
   kEndsExchanged,   ///< more than half tip at the first size, and fewer than half at the last
   kNotJudged,       ///< too many replications are unknown: at the first size, or from where on half
                     ///< would have to tip
@@ -241,7 +241,7 @@ struct TippingPoint {
   TippingOutcome outcome = TippingOutcome::kFound;
   std::vector<TippingProbe> probes;          ///< from the first size to the last
   std::vector<TippingThreshold> thresholds;  ///< by replication
-  /// The median threshold lies in it. With an even number of replications it reaches from the
+  /// Where the median threshold lies. With an even number of replications it reaches from the
   /// middle of one to the middle of the other of the two central brackets. Exists if found.
   std::optional<TippingBracket> d50;
   /// 95 % interval of the median; an end is empty if it lies outside of the sizes searched or could
@@ -281,10 +281,10 @@ struct TipResult {
   std::vector<std::string> notes;  ///< for the reader: limitations of the answer
 };
 
-/// Bisects. Every size is simulated with the same number of replications (that of the scenario), on
-/// common random numbers; those that tip run again with no retries after the end of the trigger.
-/// Throws RequestError for an impossible search (equal ends; a tolerance outside of 1e-6 to 0.5),
-/// what `scenario_at` throws, and what `run_replications` throws.
+/// Searches by bisection. Every size is simulated with the same number of replications (that of the
+/// scenario), on common random numbers; those that tip run again with no retries after the end of
+/// the trigger. Throws RequestError for an impossible search (equal ends; a tolerance outside of
+/// 1e-6 to 0.5), what `scenario_at` throws, and what `run_replications` throws.
 TipResult find_tipping_point(const ScenarioAt& scenario_at, const TippingSearch& search,
                              const TipOptions& options = {});
 
@@ -382,15 +382,15 @@ struct TipPoint {
 std::vector<TipPoint> find_tipping_points(const TipPlan& plan,
                                           const TipSearchOptions& options = {});
 
-/// tip (a row for each size that was tried) and thresholds (for each replication); with variations
-/// also curve (for each case). `points` are those of the plan.
+/// The tables tip (a row for each size that was tried) and thresholds (for each replication); with
+/// variations also curve (for each case). `points` are those of the plan.
 Tables tables(const TipPlan& plan, const std::vector<TipPoint>& points);
 
 // --- Hysteresis ----------------------------------------------------------------------------------
 
-// The load of a system is raised step by step and lowered again within one run. A
-// system that retries can keep down tips at one load on the way up, and recovers only at a lower
-// one on the way down. In between, its behaviour depends on its history.
+// The load of a system is raised step by step and lowered again within one run. A system that
+// retries can keep down tips at one load on the way up, and recovers only at a lower one on the way
+// down. In between, its behaviour depends on its history.
 //
 // From a file:
 //
@@ -402,7 +402,7 @@ Tables tables(const TipPlan& plan, const std::vector<TipPoint>& points);
 /// fall.
 struct LoadRamp {
   std::vector<double> loads;  ///< rising
-  Duration dwell;             ///< at each step
+  Duration dwell;             ///< the time at each step
 
   std::size_t steps() const { return loads.empty() ? 0 : 2 * loads.size() - 1; }
   bool rising(std::size_t step) const { return step < loads.size(); }
@@ -476,7 +476,7 @@ struct HysteresisLoop {
 HysteresisLoop find_hysteresis(const Scenario& steady, const LoadKey& key,
                                const HysteresisOptions& options = {});
 
-/// hysteresis: a row for each step. `scenario` gives its name.
+/// The table hysteresis: a row for each step. `scenario` gives its name.
 Tables tables(const Scenario& scenario, const LoadKey& key, const HysteresisLoop& loop);
 
 }  // namespace retrysim

@@ -1,7 +1,7 @@
 // How sure is a scenario? Some of its values are known by an interval only, such as the number of
 // servers that `retrysim fit` finds in a log: `[uncertain."service.api.servers"] low = 8,
 // high = 12`. Each replication draws the values of these keys and simulates the scenario that has
-// them. What is said of it: in how many draws the system recovers, and which keys decide that.
+// them. The answer: in how many draws the system recovers, and which keys decide that.
 //
 //     UncertainPlan plan = plan_uncertain({.scenario = "mine/scenario.toml"}).value();
 //     const UncertainStudy study = study_uncertain(std::move(plan), {.jobs = 2});
@@ -51,14 +51,14 @@ struct UncertainRequest {
   int draws = 0;
   /// A file that is put over the scenario's, or that is a scenario of its own and read instead.
   std::filesystem::path variant_file = {};
-  /// Whether it may be that no key is uncertain. All draws are the same scenario then.
+  /// Whether the scenario may have no uncertain key. All draws are the same scenario then.
   bool may_be_certain = false;
 };
 
 /// The scenario and its draws, all of which are valid.
 struct UncertainPlan {
   LoadedScenario base;
-  /// Those of `base.uncertain` that are drawn: no edit has given them a value.
+  /// The keys of `base.uncertain` that are drawn: no edit has given them a value.
   std::vector<UncertainKey> keys;
   std::vector<std::vector<double>> draws;  ///< [draw][key]
   /// The scenario of a draw. May be called by several threads.
@@ -67,9 +67,9 @@ struct UncertainPlan {
 
 using UncertainPlanResult = Planned<UncertainPlan>;
 
-/// Loads the scenario and each draw. An error is also a draw that no scenario can have, though each
-/// of its values is one that its key can take: shares that come to more than 1. Throws RequestError
-/// if no key is uncertain and one has to be, or if the warm-up has still to be found.
+/// Loads the scenario and each draw. A draw that no scenario can have is an error, too, though each
+/// of its values is one that its key can take: shares that come to more than 1, say. Throws
+/// RequestError if no key is uncertain and one has to be, or if the warm-up has still to be found.
 UncertainPlanResult plan_uncertain(const UncertainRequest& request);
 
 // --- The answer ----------------------------------------------------------------------------------
@@ -77,7 +77,8 @@ UncertainPlanResult plan_uncertain(const UncertainRequest& request);
 /// What is asked of a draw.
 enum class UncertainQuestion : std::uint8_t {
   kRecovers,  ///< something goes wrong: does goodput come back for good?
-  kKeepsUp,  ///< nothing does: do about as many requests succeed as with the scenario's own values?
+  kKeepsUp,   ///< nothing goes wrong: do about as many requests succeed as with the scenario's own
+              ///< values?
 };
 
 /// Draws on one side of a value.
@@ -104,7 +105,8 @@ struct UncertainAnswer {
   std::vector<std::optional<bool>> good;
   std::size_t hits = 0, judged = 0;
   double low = 0, high = 1;  ///< Wilson's 95 % interval of the share of all possible draws
-  /// Draws without health even before anything goes wrong; they do not count as recovered.
+  /// Draws in which the system is not well even before anything goes wrong; they do not count as
+  /// recovered.
   std::size_t ill_before = 0;
   std::vector<UncertainSplit> splits;  ///< of each key; none if all draws fare alike
   std::vector<std::size_t> deciding;   ///< places in `splits`, at most two, the surest first
@@ -115,7 +117,7 @@ struct UncertainAnswer {
   }
 };
 
-/// What follows from the draws, [draw][key], and how each fared. Pure.
+/// What follows from the draws, [draw][key], and how each fared. It is pure.
 UncertainAnswer answer_uncertain(UncertainQuestion question,
                                  std::span<const std::vector<double>> draws,
                                  std::vector<std::optional<bool>> good);
@@ -134,7 +136,7 @@ struct UncertainStudy {
 /// replications as it says, but no more than draws. Throws what `simulate_all` throws.
 UncertainStudy study_uncertain(UncertainPlan plan, const ReplicationOptions& run = {});
 
-/// uncertain: a row for each draw, with the values and what came of it.
+/// The table uncertain: a row for each draw, with the values and what came of it.
 Tables tables(const UncertainStudy& study);
 
 // --- Variants ------------------------------------------------------------------------------------
@@ -178,8 +180,7 @@ struct UncertainVariantsResult {
 
 /// Loads each variant and its draws. Throws RequestError as `load_variants` and `plan_uncertain`
 /// do; besides, if no variant has an uncertain key, if only some variants have a fault or surge to
-/// recover from, and if their seeds, durations or
-/// numbers of draws differ.
+/// recover from, and if their seeds, durations or numbers of draws differ.
 UncertainVariantsResult plan_uncertain_variants(const UncertainVariantsRequest& request);
 
 /// Variants over the same draws.
@@ -198,13 +199,13 @@ struct UncertainComparison {
 };
 
 /// Simulates each draw of each variant once, and the replications with their own values. Of
-/// `options` counts how to run, and the metrics. A draw is good by the standard of the best variant
+/// `options`, how to run and the metrics count. A draw is good by the standard of the best variant
 /// with its own values. Throws what `simulate_all` throws.
 UncertainComparison compare_uncertain(std::vector<UncertainVariant> variants,
                                       const CompareOptions& options = {});
 
-/// compare (the differences), variants (what became of each), uncertain (a row for each variant and
-/// draw).
+/// The tables compare (the differences), variants (what became of each), uncertain (a row for each
+/// variant and draw).
 Tables tables(const UncertainComparison& comparison);
 
 }  // namespace retrysim
