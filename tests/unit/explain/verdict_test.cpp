@@ -1291,7 +1291,7 @@ TEST_CASE("a figure says where it is counted, and so does a claim") {
 TEST_CASE("a scripted fault with a name like that of a drawn one has keys, a drawn one has none") {
   using Kind = FigureSource::Kind;
   const auto delay_of = [](const std::string& faults) {
-    const std::vector<Verdict> all = verdicts_on((R"(name = "names"
+    const std::string scenario = R"(name = "names"
 duration = "100s"
 replications = 2
 fault_draw = 1
@@ -1303,9 +1303,8 @@ count = 50
 arrivals = { process = "poisson", total_rate = 50 }
 attempt_timeout = "5s"
 retry = { mode = "none" }
-)" + faults)
-                                                     .c_str(),
-                                                 {});
+)";
+    const std::vector<Verdict> all = verdicts_on((scenario + faults).c_str(), {});
     const Verdict* far = find(all, "slow-or-far");
     REQUIRE(far != nullptr);
     return far->figures.at(0);
@@ -1319,7 +1318,7 @@ retry = { mode = "none" }
   const SaidFigure drawn =
       delay_of("[fault.outage]\nmtbf = \"20s\"\nduration = \"20s\"\nlatency = \"300ms\"\n");
   CHECK(drawn.text == "0.6 s");
-  CHECK(drawn.source.kind == Kind::kUnknown);
+  CHECK(drawn.source.parts.at(1).kind == Kind::kUnknown);
 }
 
 TEST_CASE("figures are spoken with the digits that they deserve") {

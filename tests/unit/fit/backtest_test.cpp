@@ -96,7 +96,7 @@ TEST_CASE("a backtest meets the log of a service that is as a scenario has it") 
   CHECK(b.all.end_s == Approx(200).margin(0.1));
   for (const BacktestFigure f :
        {BacktestFigure::kRate, BacktestFigure::kP50, BacktestFigure::kP90, BacktestFigure::kP99}) {
-    CAPTURE(words_of(f));
+    CAPTURE(names_of(f).in_words);
     REQUIRE(b.all[f]);
     REQUIRE(b.all[f]->off());
     CHECK(std::abs(*b.all[f]->off()) < 0.1);
@@ -255,7 +255,7 @@ TEST_CASE("an incident in the half that is not fitted is played with what it sho
   CHECK(b.faults == 1);
   for (const BacktestFigure f : {BacktestFigure::kRate, BacktestFigure::kP50, BacktestFigure::kP90,
                                  BacktestFigure::kP99, BacktestFigure::kErrorShare}) {
-    CAPTURE(words_of(f), b.all[f]->logged, b.all[f]->simulated);
+    CAPTURE(names_of(f).in_words, b.all[f]->logged, b.all[f]->simulated);
     CHECK(b.all[f]->agreement != Agreement::kOff);
   }
   CHECK(b.all[BacktestFigure::kErrorShare]->logged > 0.05);
