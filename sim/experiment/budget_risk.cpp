@@ -210,7 +210,7 @@ class BudgetSearch {
     events_per_s_ = quiet.events / quiet.simulated_s;
     const double most =
         std::min(kMostEvents, kShareOfEffort * static_cast<double>(plan_.effort)) / kQuietRuns;
-    const double longest_s = plan_.period.in_seconds();
+    const double longest_s = std::min(plan_.period, plan_.repair).in_seconds();
     const double length_s = quiet.events > 0 ? std::min(longest_s, most / events_per_s_) : 0;
     if (length_s > 2 * shortest.in_seconds()) {
       quiet = simulate_quiet(Duration::from_seconds(length_s));

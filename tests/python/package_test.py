@@ -172,8 +172,9 @@ class SameBytes(WithFolder):
                         "[slo.web]\nshare = 0.99\n")
         event = "slo.web.budget>0.001"
         command("risk", path, "--event", event, "--per", "1d", "--precision", "1", "--repair", "1h",
-                "--set", "client.web.arrivals.total_rate=40", "--out", self.folder / "m", "--quiet")
-        found = retrysim.risk(path, event, per="1d", precision=1, repair="1h",
+                "--effort", "3e7", "--set", "client.web.arrivals.total_rate=40",
+                "--out", self.folder / "m", "--quiet")
+        found = retrysim.risk(path, event, per="1d", precision=1, repair="1h", effort=3e7,
                               set={"client.web.arrivals.total_rate": 40})
         self.assert_same_files(found, self.folder / "m")
         self.assertGreaterEqual(len(found["periods"]["budget_used"]), 32)
