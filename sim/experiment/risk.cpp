@@ -172,7 +172,8 @@ std::string RiskPlan::said_event(const RiskPoint& point) const {
   }
   const RareEvent& e = point.event;
   if (e.kind == RareEvent::Kind::kInSystem) {
-    return fmt::format("{} attempts at once at {}", scenario::grouped(e.count),
+    return fmt::format("{} attempts at once at {}",
+                       scenario::grouped(static_cast<std::size_t>(e.count)),
                        scenario.services[e.service].name);
   }
   const std::string of = e.client ? " of " + scenario.clients[*e.client].name : std::string();

@@ -262,7 +262,7 @@ class Predictor {
     if (states * (std::min(queue.places, queue.orbit) + 1.0) <= kMaxCells) return std::nullopt;
     return fmt::format(
         "an orbit of {} requests makes {} states, too many to solve; choose a smaller one",
-        scenario::grouped(queue.orbit), scenario::said_whole(states));
+        scenario::grouped(static_cast<std::size_t>(queue.orbit)), scenario::said_whole(states));
   }
 
   void chain(std::size_t s) {
