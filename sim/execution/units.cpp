@@ -90,14 +90,16 @@ struct Settings {
   Keep keep = Keep::kRow;
   std::uint64_t most_bins = 0;
   std::uint64_t max_events = ~std::uint64_t{0};
-  /// The most bytes of all units under way in one process (kRow, kSeries), and of the requests of
-  /// one unit (kWhole, kFate).
+  /// The most bytes of all units under way in one process (kRow, kSeries, kBudgets), and of the
+  /// requests of one unit (kWhole, kFate).
   std::uint64_t max_memory = ~std::uint64_t{0}, most_each = ~std::uint64_t{0};
   std::uint32_t jobs = 1;
   bool fingerprint = false, limits_are_results = false;
 };
 
 bool is_row(Keep keep) { return keep == Keep::kRow || keep == Keep::kSeries; }
+/// Whether only figures are kept, so that no more runs are in memory than are under way.
+bool keeps_figures(Keep keep) { return is_row(keep) || keep == Keep::kBudgets; }
 
 UnitFate fate_of(const Scenario& scenario, const RunResult& run, SimulationOptions options) {
   const stats::Fate fate = stats::fate_of(scenario, run);
@@ -214,7 +216,7 @@ class Simulator {
   /// not from other units under way.
   std::uint64_t need_of(const Scenario& scenario, std::uint64_t& most_each) const {
     most_each = settings_.most_each;
-    if (!is_row(settings_.keep)) return 1;
+    if (!keeps_figures(settings_.keep)) return 1;
     const std::uint64_t limit = settings_.max_memory;
     if (limit == ~std::uint64_t{0}) return 0;
     const Scenario* const run[] = {&scenario};
@@ -255,7 +257,7 @@ void serve(Executor& executor, const std::atomic<bool>* stop) {
     while (true) {
       Order order;
       unpack(executor.share({}), order);
-      const auto memory = is_row(order.settings.keep)
+      const auto memory = keeps_figures(order.settings.keep)
                               ? std::make_shared<Turnstile>(order.settings.max_memory)
                               : nullptr;
       Task task;
@@ -328,7 +330,7 @@ class Request {
     settings_.jobs = static_cast<std::uint32_t>(std::max(1, options_.jobs));
     settings_.fingerprint = options_.fingerprint;
     settings_.limits_are_results = units_.limits_are_results;
-    if (is_row(units_.keep)) {
+    if (keeps_figures(units_.keep)) {
       memory_ = std::make_shared<Turnstile>(options_.max_memory);
       return;
     }

@@ -44,9 +44,10 @@ constexpr std::array<LongUnit, 9> kLongUnits = {{{2 * kMinute, 1, "s"},
                                                  {HUGE_VAL, 1e12 * kYear, "trillion years"}}};
 
 const LongUnit& long_unit(double seconds) {
-  const auto* const unit =
-      std::ranges::find_if(kLongUnits, [&](const LongUnit& u) { return seconds < u.below; });
-  return unit == kLongUnits.end() ? kLongUnits.back() : *unit;
+  for (const LongUnit& unit : kLongUnits) {
+    if (seconds < unit.below) return unit;
+  }
+  return kLongUnits.back();
 }
 
 std::string in_unit(double seconds, const LongUnit& unit) { return two_digits(seconds / unit.of); }
