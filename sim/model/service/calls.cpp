@@ -17,7 +17,7 @@
 namespace retrysim::model {
 namespace {
 
-constexpr std::uint64_t kLooksPerUnit = 8;  // at calls that may be made or failed: a unit of work
+constexpr std::uint64_t kLooksPerUnit = 8;     // at calls that may be made: a unit of work
 constexpr std::uint64_t kEntriesPerUnit = 16;  // of a cache, which are removed
 
 }  // namespace
@@ -267,12 +267,9 @@ Draws Calls::names_of(const Attempt& a, const Order& order) const {
   // request of its own for each.
   const std::vector<Call>& calls = plan_of(a).calls;
   std::uint16_t call = slots_[a.id][order.slot].root;
-  std::uint64_t failed = 0;
   for (; call != order.call; call = calls[call].fallback) {
     names = Draws(*calls[call].key, {names.next(), 0, 0, Purpose::kCall});
-    ++failed;
   }
-  state_.count_work(failed / kLooksPerUnit);
   return names;
 }
 
