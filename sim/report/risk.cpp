@@ -419,8 +419,7 @@ class RiskReport {
     const Means means(drawn);
     return fmt::format(
         "Without any fault {} of the requests are bad, too, as {} of such time showed: {} of all "
-        "bad "
-        "ones.",
+        "bad ones.",
         used_text(drawn.quiet_bad), said_long_time(drawn.quiet_s),
         used_text(all / std::max(all, means.bad)));
   }
