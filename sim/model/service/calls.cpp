@@ -20,6 +20,11 @@ namespace {
 constexpr std::uint64_t kLooksPerUnit = 8;     // at calls that may be made: a unit of work
 constexpr std::uint64_t kEntriesPerUnit = 16;  // of a cache, which are removed
 
+// Of the requests that an attempt makes; fallbacks are named after others.
+Draws names_of_calls(const Attempt& a) {
+  return Draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kCall});
+}
+
 }  // namespace
 
 // --- The plan of a service: stages, and the calls of each.
@@ -253,24 +258,25 @@ std::span<const Calls::Order> Calls::enter_stage(const Attempt& a) {
   slots.clear();
   for (const Order& o : orders) {
     const std::uint32_t need = plan.calls[o.call].spec->need;
-    slots.push_back({o.call, o.call, o.copies,
-                     static_cast<std::uint16_t>(std::min<std::uint32_t>(need, o.copies))});
+    Slot& slot = slots.emplace_back();
+    slot.call = o.call;
+    slot.open = o.copies;
+    slot.needed = static_cast<std::uint16_t>(std::min<std::uint32_t>(need, o.copies));
   }
   slot_bytes_ += slots.capacity() * sizeof(Slot);
   return orders;
 }
 
 Draws Calls::names_of(const Attempt& a, const Order& order) const {
-  Draws names(*a.clients->key, {a.entity, a.number, 0, Purpose::kCall});
-  if (progress_[a.id].is_plain) return names;
-  // A fallback is named after the call that has failed: if it is that of several calls, it is a
-  // request of its own for each.
-  const std::vector<Call>& calls = plan_of(a).calls;
-  std::uint16_t call = slots_[a.id][order.slot].root;
-  for (; call != order.call; call = calls[call].fallback) {
-    names = Draws(*calls[call].key, {names.next(), 0, 0, Purpose::kCall});
-  }
-  return names;
+  if (progress_[a.id].is_plain) return names_of_calls(a);
+  return names_of(a, slots_[a.id][order.slot]);
+}
+
+// A fallback is named after the call that has failed: if it is that of several calls, it is a
+// request of its own for each.
+Draws Calls::names_of(const Attempt& a, const Slot& slot) const {
+  if (!slot.replaced) return names_of_calls(a);
+  return Draws(*plan_of(a).calls[*slot.replaced].key, {slot.name, 0, 0, Purpose::kCall});
 }
 
 std::span<const Calls::Order> Calls::next(const Attempt& a, CallId id) {
@@ -342,6 +348,8 @@ Calls::Instead Calls::begin_fallback(const Attempt& a, Slot& slot) {
   if (copies == 0) return Instead::kNothing;
   if (look_up(plan.calls[other], a)) return Instead::kCachedAnswer;
   const std::uint32_t need = plan.calls[other].spec->need;
+  slot.name = names_of(a, slot).next();
+  slot.replaced = slot.call;
   slot.call = other;
   slot.open = copies;
   slot.needed = static_cast<std::uint16_t>(std::min<std::uint32_t>(need, copies));
@@ -364,8 +372,7 @@ bool Calls::look_up(const Call& call, const Attempt& a) {
   if (cache.keeps_answers()) {
     hit = cache_of(call, a).find(state_.key_of(a), state_.now);
   } else {
-    Draws name(*a.clients->key, {a.entity, a.number, 0, Purpose::kCall});
-    hit = Draws(*call.key, {name.next(), 0, 0, Purpose::kCache}).uniform() < cache.hit;
+    hit = Draws(*call.key, {names_of_calls(a).next(), 0, 0, Purpose::kCache}).uniform() < cache.hit;
   }
   state_.recorder.client(call.group).looked_up(a.in_cohort, hit);
   return hit;

@@ -113,8 +113,9 @@ class Calls {
   };
   /// One call of the stage that an attempt is in, or the fallback that has taken its place.
   struct Slot {
-    std::uint16_t root = 0;    // the call of the stage
-    std::uint16_t call = 0;    // the same, or its fallback
+    std::uint64_t name = 0;                 // of the call whose place this fallback has taken
+    std::optional<std::uint16_t> replaced;  // that call; none if this is no fallback
+    std::uint16_t call = 0;
     std::uint16_t open = 0;    // requests that have not ended
     std::uint16_t needed = 0;  // successes that are still missing
     bool decided = false;
@@ -135,6 +136,7 @@ class Calls {
   [[gnu::noinline]] bool ended_in_slot(CallId id, bool succeeded);
   enum class Instead : std::uint8_t { kNothing, kCall, kCachedAnswer };
   Instead begin_fallback(const Attempt& a, Slot& slot);
+  Draws names_of(const Attempt& a, const Slot& slot) const;
   Cache& cache_of(const Call& call, const Attempt& a);
   bool look_up(const Call& call, const Attempt& a);
   void keep_answer(const Call& call, const Attempt& a);
