@@ -189,6 +189,17 @@ Json keys_json(const LoadedScenario& scenario) {
 void append_member(Json& object, std::string name, Json value) {
   using Members = Json::object_t::Container;
   Members& members = object.get_ref<Json::object_t&>();
+  if (members.size() == members.capacity()) {
+    // The vector would copy the members, and all that is in them: their names are constant.
+    StopCounter<256> stop;
+    Members larger;
+    larger.reserve(std::max<std::size_t>(4, 2 * members.size()));
+    for (auto& [key, member] : members) {
+      stop.count();
+      larger.emplace_back(key, std::move(member));
+    }
+    members.swap(larger);
+  }
   members.emplace_back(std::move(name), std::move(value));
 }
 

@@ -154,14 +154,17 @@ double least_above_zero(const std::vector<Line>& lines) {
 void dash_coinciding(std::vector<Line>& lines, double top) {
   static const std::array<Json, 3> kCoinciding = {Json{9, 6}, Json{4, 5}, Json{2, 4}};
   constexpr double kNear = 0.012, kLong = 0.15;
+  StopCounter<1024> stop;
   for (std::size_t n = 0; n < lines.size(); ++n) {
     if (lines[n].is_limit() || !lines[n].json.value("dash", Json::array()).empty()) continue;
     std::size_t below = 0;
     for (std::size_t m = 0; m < n; ++m) {
+      stop.count();
       const Bins &a = lines[n].bins, &b = lines[m].bins;
       if (lines[m].is_limit() || a.width != b.width) continue;
       std::size_t near = 0, all = 0;
       for (std::size_t i = 0; i < std::min(a.means.size(), b.means.size()); ++i) {
+        stop.count();
         if (std::isnan(a.means[i]) || std::isnan(b.means[i])) continue;
         ++all;
         near += std::fabs(a.means[i] - b.means[i]) < kNear * top;

@@ -6,6 +6,7 @@
 
 #include <retrysim/scenario.hpp>
 
+#include "kernel/stop.hpp"
 #include "scenario/keys/keys.hpp"
 #include "scenario/resolve/tables.hpp"
 #include "scenario/text/changes.hpp"
@@ -250,7 +251,9 @@ std::string to_toml(const LoadedScenario& loaded, bool with_origins, std::size_t
       .comments_at = with_origins ? comment_column(loaded, columns) : kMaxCommentColumn,
   });
   std::string_view section;
+  StopCounter<256> stop;
   for (const ResolvedKey& key : loaded.keys) {
+    stop.count();
     // Some keys are left out, because their effect is written out, so that the file means the same
     // everywhere.
     const scenario::KeyInfo* row = with_origins ? nullptr : scenario::find_key(key.path);
