@@ -15,6 +15,10 @@
 //   RETRYSIM_FLATTEN   of a function: all that it calls is compiled into it
 //   RETRYSIM_IN_LOOP   of a function: it is compiled into its callers, those in other files too
 //
+// Without RETRYSIM_FLATTEN the benchmarks take 5 to 19 % more instructions; with it on the loop
+// alone, and not on the five steps of clients and network, 5 to 10 %. What few requests need is
+// marked as `noinline`, so that it is not compiled into the loop: without these marks 3 % more.
+//
 // With a mere `inline` for RETRYSIM_IN_LOOP a study of backoff takes 1.8 % more instructions an
 // attempt, the healthy system, closed loops and drawn times 0.7 to 0.9 % more an event (all above
 // the ceilings of tests/benchmarks), an overload 0.9 % less.
