@@ -183,7 +183,9 @@ struct RiskStudy {
   /// How often per second the event happens, from a state without it. Empty if it was not seen
   /// often enough: then only `per_s_below` is known.
   std::optional<RiskInterval> per_s;
-  double per_s_below = 0;  ///< it happens less often than that, with 95 % confidence
+  /// It happens less often than that, with 95 % confidence; infinite if too little was simulated to
+  /// say so.
+  double per_s_below = 0;
   /// How near to the event the nearest particle came; 1: it reached it.
   double level = 0;
   /// With faults at random times: the probability within the period, and what was drawn. `per_s` is

@@ -311,7 +311,7 @@ double hazard_of(double p) { return p < 1e-8 ? p : -kernel::log1p(-p); }
 /// with probability `p`: with x = exp(-rate half), p = x - x^2. At most that of p = 1/4.
 double rate_of(double p, double half_s) {
   const double root = std::sqrt(std::max(0.0, 1 - 4 * p));
-  return hazard_of(2 * p / (1 + root)) / half_s;
+  return hazard_of(std::min(1.0, 2 * p / (1 + root))) / half_s;
 }
 
 }  // namespace

@@ -102,7 +102,11 @@ struct RiskRow {
   const RiskPoint& point;
   const RiskStudy& study;
 
+  /// Whether anything is known of how often it happens.
+  bool is_known() const { return study.per_s || std::isfinite(study.per_s_below); }
+
   Ranged per_s() const {
+    if (!is_known()) return {};
     if (!study.per_s) return {std::nullopt, std::nullopt, study.per_s_below};
     return {study.per_s->mean, study.per_s->low, study.per_s->high};
   }
@@ -110,6 +114,7 @@ struct RiskRow {
     if (study.probability) {
       return {study.probability->mean, study.probability->low, study.probability->high};
     }
+    if (!is_known()) return {};
     if (study.drawn) return {std::nullopt, std::nullopt, study.per_s_below * horizon_s()};
     if (!study.per_s) {
       const double b = study.per_s_below;
@@ -119,6 +124,7 @@ struct RiskRow {
     return {p.mean, p.low, p.high};
   }
   Ranged time_s() const {
+    if (!is_known()) return {};
     if (!study.per_s) return {std::nullopt, 1 / study.per_s_below, std::nullopt};
     const RiskInterval t = mean_time_s(*study.per_s);
     return {t.mean, t.low, t.high};
@@ -128,11 +134,13 @@ struct RiskRow {
 
   std::string time_text() const {
     const Ranged t = time_s();
+    if (!is_known()) return "unknown";
     if (!t.value) return "over " + said_long_time(*t.low);
     return said_times(t);
   }
   std::string probability_text() const {
     const Ranged p = probability();
+    if (!is_known()) return "unknown";
     if (!p.value) return "below " + said_bound(*p.high);
     return said_probability(p);
   }
@@ -184,6 +192,8 @@ class RiskReport {
     add([](const RiskStudy& s) { return s.has_poor_score(); },
         "the backlog says little about how near the event is here, so the interval is wider than "
         "as many runs could make it, and may miss more often than one time in twenty");
+    add([](const RiskStudy& s) { return !s.per_s && std::isinf(s.per_s_below); },
+        "too little was simulated to say anything; a larger --effort allows more");
     add(
         [this](const RiskStudy& s) {
           return s.per_s && s.per_s->high / s.per_s->mean - 1 > 1.5 * plan_.precision;
@@ -485,6 +495,10 @@ class RiskReport {
 
   std::string answer(const RiskRow& r) const {
     const std::string begin = upper_first(subject(r.point));
+    if (!r.is_known()) {
+      return fmt::format("It is not known how often {}: too little was simulated.",
+                         subject(r.point));
+    }
     if (!r.study.per_s) {
       return fmt::format("{} less than once in {} (95 %).", begin,
                          said_long_time(1 / r.study.per_s_below));
@@ -496,6 +510,7 @@ class RiskReport {
   std::string chance(const RiskRow& r) const {
     const Ranged p = r.probability();
     const std::string period = said_period(plan_.period);
+    if (!r.is_known()) return "";
     if (!p.value) {
       return fmt::format("The chance that it happens within {} is below {}.", period,
                          said_bound(*p.high));
@@ -509,6 +524,7 @@ class RiskReport {
     };
     const auto [least, most] = std::ranges::minmax_element(rows_, {}, rate);
     const auto often = [](const RiskRow& r) {
+      if (!r.is_known()) return "an unknown number of times at " + r.point.name;
       return r.study.per_s ? fmt::format("about once in {} at {}",
                                          said_long_time(1 / r.study.per_s->mean), r.point.name)
                            : fmt::format("less than once in {} at {}",

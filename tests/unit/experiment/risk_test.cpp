@@ -11,6 +11,7 @@
 #include "scenario_of.hpp"
 #include "unit/experiment/request_file.hpp"
 
+#include <cmath>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -149,6 +150,16 @@ TEST_CASE("the bound of plain runs knows of an event that was seen once", "[expe
   }
   CHECK(never > 0);
   CHECK(once > 0);
+}
+
+TEST_CASE("too little effort says nothing, not something wrong", "[experiment][risk]") {
+  // Repetitions end before their particles have come to the event: each probability is more than
+  // one half, and no bound follows from that.
+  const RequestFile file(kQueue);
+  const RiskStudy study = study_of(file, {.event = "service.s.in_system>=30", .effort = 3'000'000});
+  CHECK(!study.per_s);
+  CHECK(std::isinf(study.per_s_below));
+  CHECK(study.per_s_below > 0);
 }
 
 TEST_CASE("what would take longer than the universe is given up", "[experiment][risk]") {
