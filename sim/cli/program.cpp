@@ -46,9 +46,9 @@ constexpr std::string_view kClosing =
     "Exit status: 0 done, 1 an expectation failed or a search found nothing (help\n"
     "COMMAND says what), 2 bad command line, 3 a scenario, an input file or a result\n"
     "to read is missing or wrong, 4 output could not be written (files, or standard\n"
-    "output) or must not replace an existing result, 5 a limit was reached, 70 an\n"
-    "internal check failed, 130 interrupted, 141 the reader of the output closed it\n"
-    "early.\n";
+    "output) or must not replace an existing result, 5 a limit was reached, 6 a task\n"
+    "of an array (--shard) has done its part of a round, 70 an internal check failed,\n"
+    "130 interrupted, 141 the reader of the output closed it early.\n";
 
 void print_help() {
   constexpr std::size_t kWidth = 38;
