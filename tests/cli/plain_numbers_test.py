@@ -19,21 +19,21 @@ from pathlib import Path
 
 EXPONENT = re.compile(r"(?<![\w.])[0-9]+(\.[0-9]+)?[eE][+-]?[0-9]+(?!\w)")
 
-# A busy service of a large company: a million requests a second, for a second.
+# A busy service of a large company: a million requests a second.
 BUSY = """
 name = "busy"
-duration = "0.4s"
-replications = 3
-interval = "10ms"
-recovery = { hold = "50ms" }
+duration = "0.12s"
+replications = 2
+interval = "5ms"
+recovery = { hold = "20ms" }
 [service.api]
 servers = 3000
 service_time = { distribution = "exponential", mean = "2ms" }
 throttle = { rate = 900000, burst = 200000 }
 errors = { internal = 0.000000001 }
 [fault.outage]
-start = "0.1s"
-duration = "50ms"
+start = "0.03s"
+duration = "20ms"
 capacity = 0.1
 [client.web]
 count = 20000
