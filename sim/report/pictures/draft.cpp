@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/pictures/draft.hpp"
 
+#include "kernel/stop.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <set>
 
 namespace retrysim::report {
 
@@ -27,24 +29,50 @@ std::optional<double> PictureRows::number(std::size_t row, std::string_view colu
 
 std::vector<std::string> PictureRows::values(std::string_view column) const {
   std::vector<std::string> found;
+  std::set<std::string> known;
+  StopCounter<1024> stop;
   for (std::size_t row = 0; row < size(); ++row) {
-    std::string value = text(row, column);
-    if (std::find(found.begin(), found.end(), value) == found.end()) {
-      found.push_back(std::move(value));
-    }
+    stop.count();
+    const auto [value, is_new] = known.insert(text(row, column));
+    if (is_new) found.push_back(*value);
   }
   return found;
 }
 
-bool PictureRows::fits(std::size_t row, const PictureJson& where) const {
-  for (const auto& [column, wanted] : where.items()) {
-    const std::string cell = text(row, column);
-    const bool fits = wanted.is_array() ? std::find(wanted.begin(), wanted.end(),
-                                                    PictureJson(cell)) != wanted.end()
-                                        : wanted == cell;
-    if (!fits) return false;
+const std::map<PictureRows::Texts, std::vector<std::size_t>>& PictureRows::by(
+    const Texts& columns) const {
+  const auto [found, is_new] = rows_by_.try_emplace(columns);
+  if (!is_new) return found->second;
+  StopCounter<1024> stop;
+  for (std::size_t row = 0; row < size(); ++row) {
+    stop.count();
+    Texts cells;
+    for (const std::string& column : columns) cells.push_back(text(row, column));
+    found->second[std::move(cells)].push_back(row);
   }
-  return true;
+  return found->second;
+}
+
+std::vector<std::size_t> PictureRows::having(const PictureJson& where) const {
+  Texts columns, texts;
+  std::vector<std::pair<std::string, std::set<std::string>>> any_of;
+  for (const auto& [column, wanted] : where.items()) {
+    if (wanted.is_array()) {
+      any_of.emplace_back(column, wanted.get<std::set<std::string>>());
+    } else {
+      columns.push_back(column);
+      texts.push_back(wanted.get<std::string>());
+    }
+  }
+  const auto& rows = by(columns);
+  const auto found = rows.find(texts);
+  if (found == rows.end()) return {};
+  std::vector<std::size_t> chosen = found->second;
+  std::erase_if(chosen, [&](std::size_t row) {
+    return std::ranges::any_of(
+        any_of, [&](const auto& c) { return !c.second.contains(text(row, c.first)); });
+  });
+  return chosen;
 }
 
 const PictureRows& PictureResult::table(const std::string& name) const {

@@ -37,11 +37,16 @@ class PictureRows {
   std::optional<double> number(std::size_t row, std::string_view column) const;
   /// The different values of a column, in the order of their first rows.
   std::vector<std::string> values(std::string_view column) const;
-  /// Whether the row has the values in `where`, by column; of a list of values, any.
-  bool fits(std::size_t row, const PictureJson& where) const;
+  /// The rows that have the texts in `where`, by column; of a list of texts, any. In ascending
+  /// order. Asked for another text of the same columns, it does not go through all rows again.
+  std::vector<std::size_t> having(const PictureJson& where) const;
 
  private:
+  using Texts = std::vector<std::string>;
+  const std::map<Texts, std::vector<std::size_t>>& by(const Texts& columns) const;
+
   const ResultTable* table_;
+  mutable std::map<Texts, std::map<Texts, std::vector<std::size_t>>> rows_by_;
 };
 
 /// A result, from which pictures are concluded.

@@ -173,15 +173,12 @@ class Points {
     const PictureRows* other = nullptr;
     if (from.contains("by")) {
       other = &result_.table(from["by"].at("file"));
-      for (std::size_t row = 0; row < other->size(); ++row) {
-        if (other->fits(row, from["by"].at("where"))) {
-          by.emplace(other->text(row, from["by"].at("column").get<std::string>()), row);
-        }
+      for (const std::size_t row : other->having(from["by"].at("where"))) {
+        by.emplace(other->text(row, from["by"].at("column").get<std::string>()), row);
       }
     }
     PictureJson points = PictureJson::array();
-    for (std::size_t row = 0; row < table.size(); ++row) {
-      if (!table.fits(row, from.at("where"))) continue;
+    for (const std::size_t row : table.having(from.at("where"))) {
       std::size_t own = row;
       if (other != nullptr) {
         const auto at = by.find(table.text(row, from["by"].at("column").get<std::string>()));

@@ -732,9 +732,9 @@ class RunPictures {
       stop_point();
       const Json where = {{"variant", variant}, {"client", client}, {"kind", kind}};
       std::vector<std::string> values;
-      for (std::size_t row = 0; row < table.size(); ++row) {
+      for (const std::size_t row : table.having(where)) {
         const double value = table.number(row, "latency_s").value_or(0);
-        if (!table.fits(row, where) || !(value > 0)) continue;
+        if (!(value > 0)) continue;
         values.push_back(table.text(row, "latency_s"));
         low = std::min(low, value);
         top = std::max({top, value, table.number(row, "ci_high_s").value_or(0)});
@@ -800,8 +800,7 @@ class RunPictures {
     double all_sent = 0, shown = 0;
     std::set<std::string> wanted;
     for (const Entry& e : all) wanted.insert(compared_ ? e.variant : e.client);
-    for (std::size_t row = 0; row < table.size(); ++row) {
-      if (!table.fits(row, where)) continue;
+    for (const std::size_t row : table.having(where)) {
       const std::string key = table.text(row, column);
       if (!by_number && !wanted.contains(key)) continue;
       const double number = table.number(row, "sent").value_or(0);

@@ -260,8 +260,7 @@ class SweepPictures {
     }
     const PictureRows& summary = result_.table("summary.csv");
     const Json where = {{"metric", metric}, {"client", client}};
-    for (std::size_t row = 0; row < summary.size(); ++row) {
-      if (!summary.fits(row, where)) continue;
+    for (const std::size_t row : summary.having(where)) {
       found.add(summary.number(row, "mean"));
       if (with_ends) found.add(summary.number(row, "ci_high"));
     }
@@ -377,10 +376,8 @@ class SweepPictures {
     if (!of_points) {
       const PictureRows& summary = result_.table("summary.csv");
       const Json where = {{"metric", metric}, {"client", client}};
-      for (std::size_t row = 0; row < summary.size(); ++row) {
-        if (summary.fits(row, where)) {
-          by_point[summary.text(row, "variant")] = summary.number(row, "mean");
-        }
+      for (const std::size_t row : summary.having(where)) {
+        by_point[summary.text(row, "variant")] = summary.number(row, "mean");
       }
     }
     std::map<std::pair<std::string, std::string>, std::string> texts;
@@ -954,8 +951,7 @@ void add_fit_picture(PictureJson& pictures, const PictureResult& result) {
     Extent times, values;
     std::size_t bins = 0;
     std::string unit = "1";
-    for (std::size_t row = 0; row < table.size(); ++row) {
-      if (!table.fits(row, where)) continue;
+    for (const std::size_t row : table.having(where)) {
       ++bins;
       if (!table.text(row, "unit").empty()) unit = table.text(row, "unit");
       times.add(table.number(row, "begin_s"));
