@@ -1,5 +1,5 @@
-// A command that simulates, from its options to its output: interruption and time limits, MPI
-// ranks, free memory, the options shared by all such commands, the session that runs the work,
+// A command from its options to its output, most of it for those that simulate: interruption and
+// time limits, MPI ranks, free memory, the options that they share, the session that runs the work,
 // printing, and commands that can be resumed.
 //
 // SPDX-License-Identifier: MIT

@@ -27,7 +27,8 @@ std::string in_toml(Duration d);
 std::string in_toml(double number);
 std::string text_in_toml(std::string_view text);
 
-/// Sets the value of a key, and its source; replaces an earlier value.
+/// Sets the value of a key, and its source; replaces an earlier value. `path` is below the client
+/// group: "retry.max_attempts".
 void set(ImportedPolicy& p, std::string_view path, std::string value, std::string source);
 void set(ImportedPolicy& p, std::string_view path, std::string value, const Field& from);
 void remove(ImportedPolicy& p, std::string_view path);
