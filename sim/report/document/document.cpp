@@ -645,9 +645,9 @@ void Document::write_files(ResultFolder& folder) const {
     JsonText text = members_text();
     JsonText whole = text;
     auto members = json_in(kResultJson, whole.end_object().take());
-    text.key("pictures").json(pictures_of(members, [&](std::string_view name) {
-      return tables.find(name);
-    }));
+    auto pictures = pictures_of(members, [&](std::string_view name) { return tables.find(name); });
+    text.key("pictures").json(pictures);
+    take_apart(pictures);
     take_apart(members);
     sink.write(sealed(std::move(text), folder.identity(), folder.files()));
   });

@@ -170,7 +170,8 @@ std::string sealed(JsonText document, const ResultIdentity& answers,
   document.key("files").json(names).key("checksums").json(checksums);
   document.key(kSeal).text(kNoDigits).end_object();
   std::string text = document.take() + "\n";
-  return text.replace(place_of_seal(text), kNoDigits.size(), digits(crc32(text)));
+  text.replace(place_of_seal(text), kNoDigits.size(), digits(crc32(text)));
+  return text;
 }
 
 DamagedResult::DamagedResult(const fs::path& file, std::string_view what)
@@ -206,15 +207,35 @@ Json read_json(const fs::path& file, std::span<const std::string_view> skip) {
 
 Json json_in(const fs::path& file, const std::string& text) { return parse(file, text, {}); }
 
-void take_apart(Json& json) {
-  for (Json& member : json) {
-    if (!member.is_structured()) continue;
-    for (Json& part : member) {
+namespace {
+
+/// The parts of a value that is freed, counted.
+class FreedParts {
+ public:
+  void free(Json& json) {
+    if (json.is_structured()) {
+      for (Json& part : json) free(part);
+    }
+    json = nullptr;
+    // glibc joins small pieces that are free when a large one is asked for: all of them at once,
+    // unless that happens now and then.
+    constexpr std::size_t kTogether = 4096;
+    if (++count_ % kTogether == 0) {
       stop_point();
-      part = nullptr;
+      large_.clear();
+      large_.shrink_to_fit();
+      large_.reserve(kTogether);
     }
   }
-}
+
+ private:
+  std::size_t count_ = 0;
+  std::string large_;
+};
+
+}  // namespace
+
+void take_apart(Json& json) { FreedParts().free(json); }
 
 void read_members(const fs::path& file, const std::function<void()>& read) {
   try {

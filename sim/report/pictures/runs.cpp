@@ -508,22 +508,28 @@ class RunPictures {
     if (!compared_) found.push_back(std::move(together));
   }
 
-  /// The top of a panel of loads. Panels share a scale if their tops are near each other; otherwise
+  /// The tops of panels. Those of loads share a scale if their tops are near each other; otherwise
   /// each has its own, so that very different loads can be read.
-  static double shared_top(const std::vector<Draft>& drafts, double own) {
+  static std::vector<double> tops_of(const std::vector<Draft>& drafts) {
     constexpr double kMaxApart = 2;
-    std::vector<double> tops;
+    std::vector<double> tops, loads;
     for (const Draft& d : drafts) {
-      if (d.is_load) tops.push_back(top_of(d.lines));
+      stop_point();
+      tops.push_back(top_of(d.lines));
+      if (d.is_load) loads.push_back(tops.back());
     }
-    std::sort(tops.rbegin(), tops.rend());
-    double shared = 0;
-    for (const double top : tops) {
-      if (shared > kMaxApart * top) shared = 0;
-      if (shared == 0) shared = top;
-      if (top == own) break;
+    std::sort(loads.rbegin(), loads.rend());
+    std::map<double, double> shared;  // for the top of each load
+    double largest = 0;
+    for (const double top : loads) {
+      if (largest > kMaxApart * top) largest = 0;
+      if (largest == 0) largest = top;
+      shared.emplace(top, std::max(largest, top));
     }
-    return std::max(shared, own);
+    for (std::size_t i = 0; i < drafts.size(); ++i) {
+      if (drafts[i].is_load) tops[i] = shared.at(tops[i]);
+    }
+    return tops;
   }
 
   Json panel(Draft draft, double from, double to, double top) const {
@@ -565,11 +571,10 @@ class RunPictures {
           fmt::format("The first {} of {} variants are drawn.", kMaxAtFirst, of_variants_.size()));
     }
     Json picture = picture_json(result_.json, "overview", own_name(), std::move(text));
-    const std::vector<Draft> all = drafts();
-    for (const Draft& d : all) {
-      stop_point();
-      const double own = top_of(d.lines);
-      picture["panels"].push_back(panel(d, 0, end_, d.is_load ? shared_top(all, own) : own));
+    std::vector<Draft> all = drafts();
+    const std::vector<double> tops = tops_of(all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      picture["panels"].push_back(panel(std::move(all[i]), 0, end_, tops[i]));
     }
     return picture;
   }

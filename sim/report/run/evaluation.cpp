@@ -2,6 +2,7 @@
 #include "report/run/evaluation.hpp"
 
 #include "flow/calls.hpp"
+#include "kernel/stop.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -42,7 +43,12 @@ Evaluation::Evaluation(const ResultSet& results)
   if (results.runs.size() == 1) {
     single_run = stats::add_batch_means(scenario(), results.runs.front(), summary);
   }
-  for (std::size_t r = 0; r < summary.size(); ++r) first_rows_.try_emplace(summary[r].client, r);
+  for (std::size_t r = 0; r < summary.size(); ++r) {  // rows of a client follow each other
+    if (r == 0 || summary[r].client != summary[r - 1].client) {
+      stop_point();
+      first_rows_.try_emplace(summary[r].client, r);
+    }
+  }
   slos = stats::summarize_slos(scenario(), results.runs);
   verdicts = retrysim::verdicts(scenario(), results.runs);
   verdicts.insert(verdicts.end(), results.twin_verdicts.begin(), results.twin_verdicts.end());
