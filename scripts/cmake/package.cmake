@@ -5,8 +5,20 @@
 set(RETRYSIM_MAINTAINER "retrysim authors <retrysim@users.noreply.github.com>" CACHE STRING
     "Maintainer of the Debian package")
 
-# What Debian asks of every package: the licence and the changes of the program and of the package.
-install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# What Debian asks of every package: the licence and the changes of the program and of the package;
+# and the licences of what is compiled into it.
+function(retrysim_write_copyright file)
+  execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/licences ${ARGN}
+                  OUTPUT_VARIABLE others RESULT_VARIABLE status ERROR_QUIET)
+  file(READ ${PROJECT_SOURCE_DIR}/LICENSE text)
+  if(status EQUAL 0)
+    string(APPEND text "\nSome code of these Debian packages is compiled into it:\n${others}")
+  endif()
+  file(WRITE ${file} "${text}")
+endfunction()
+set(copyright ${PROJECT_BINARY_DIR}/copyright)
+retrysim_write_copyright(${copyright})
+install(FILES ${copyright} DESTINATION ${CMAKE_INSTALL_DOCDIR})
 string(TIMESTAMP packaged_at "%a, %d %b %Y %H:%M:%S +0000" UTC)
 file(WRITE ${PROJECT_BINARY_DIR}/changelog.Debian
 "retrysim (${PROJECT_VERSION}-1) unstable; urgency=medium
@@ -64,7 +76,8 @@ if(TARGET retrysim_python)
   install(TARGETS retrysim_python LIBRARY DESTINATION ${module_dir} ${of_module})
   install(FILES ${python_modules} DESTINATION ${module_dir} ${of_module})
   install(FILES ${plotting_modules} DESTINATION ${module_dir}/plotting ${of_module})
-  install(FILES LICENSE RENAME copyright DESTINATION ${module_doc_dir} ${of_module})
+  retrysim_write_copyright(${copyright}.module pybind11-dev)
+  install(FILES ${copyright}.module RENAME copyright DESTINATION ${module_doc_dir} ${of_module})
   install(FILES ${PROJECT_BINARY_DIR}/changelog.gz ${PROJECT_BINARY_DIR}/changelog.Debian.gz
           DESTINATION ${module_doc_dir} ${of_module})
 
@@ -85,8 +98,8 @@ python3 (<< ${PYTHON_VERSION_MAJOR}.${python_next}), python3-numpy")
   set(CPACK_DEBIAN_UNSPECIFIED_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION}")
   set(CPACK_DEBIAN_PYTHON_DESCRIPTION
 "This is retrysim in Python, without the program: every question as a
-function (run, compare, choose, sweep, tip, size, advise, predict, fit).
-Results are tables for numpy, pandas and Arrow, with the same bytes as the
-files of the program, and retry strategies may be Python classes.")
+function (run, compare, choose, sweep, tip, size, risk, advise, predict, fit
+and others). Results are tables for numpy, pandas and Arrow, with the same
+bytes as the files of the program, and retry strategies may be Python classes.")
 endif()
 include(CPack)
