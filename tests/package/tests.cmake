@@ -25,6 +25,15 @@ if(DPKG_SHLIBDEPS)
     LABELS "nightly;no-sanitizer" TIMEOUT 600)
 endif()
 
+# All packages of a release, made from a checkout of HEAD and tried, with the builds that they need.
+if(DPKG_SHLIBDEPS AND EXISTS ${PROJECT_SOURCE_DIR}/.git)
+  add_test(NAME nightly/packages
+           COMMAND ${PROJECT_SOURCE_DIR}/scripts/packages --dirty
+                   --out ${PROJECT_BINARY_DIR}/packages)
+  set_tests_properties(nightly/packages PROPERTIES
+    LABELS "nightly;no-sanitizer" TIMEOUT 7200 PROCESSORS 2)
+endif()
+
 # The program as one file is another build, of some minutes: every night.
 set(static_build ${PROJECT_BINARY_DIR}/static)
 add_test(NAME package/static_build
