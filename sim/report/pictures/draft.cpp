@@ -57,11 +57,15 @@ std::vector<std::size_t> PictureRows::having(const PictureJson& where) const {
   Texts columns, texts;
   std::vector<std::pair<std::string, std::set<std::string>>> any_of;
   for (const auto& [column, wanted] : where.items()) {
-    if (wanted.is_array()) {
-      any_of.emplace_back(column, wanted.get<std::set<std::string>>());
-    } else {
+    if (wanted.is_string()) {
       columns.push_back(column);
-      texts.push_back(wanted.get<std::string>());
+      texts.push_back(wanted);
+      continue;
+    }
+    any_of.emplace_back(column, std::set<std::string>());  // no row has what is no text
+    if (!wanted.is_array()) continue;
+    for (const PictureJson& text : wanted) {
+      if (text.is_string()) any_of.back().second.insert(text.get<std::string>());
     }
   }
   const auto& rows = by(columns);

@@ -41,6 +41,25 @@ TEST_CASE("Keys are called by words, with the unit of the numbers beside them", 
   CHECK(key_words("no.such.key", "1") == "no.such.key");
 }
 
+TEST_CASE("Rows are found by the texts that they have", "[pictures]") {
+  using Numbers = std::vector<std::size_t>;
+  const ResultTable table =
+      read_csv("t.csv", "client,kind,value\na,x,1\nb,x,2\na,y,3\na,x,4\n,x,5\n");
+  const PictureRows rows(&table);
+  CHECK(rows.having({{"client", "a"}, {"kind", "x"}}) == Numbers{0, 3});
+  CHECK(rows.having({{"client", "b"}, {"kind", "x"}}) == Numbers{1});
+  CHECK(rows.having({{"client", "b"}, {"kind", "y"}}).empty());
+  CHECK(rows.having({{"client", ""}}) == Numbers{4});
+  CHECK(rows.having({{"value", "3"}}) == Numbers{2});
+  CHECK(rows.having({{"kind", "x"}, {"client", Json::array({"b", "a"})}}) == Numbers{0, 1, 3});
+  CHECK(rows.having(Json::object()) == Numbers{0, 1, 2, 3, 4});
+  CHECK(rows.having({{"nowhere", ""}}) == Numbers{0, 1, 2, 3, 4});
+  CHECK(rows.having({{"nowhere", "a"}}).empty());
+  CHECK(rows.having({{"value", 3}}).empty());
+  CHECK(rows.having({{"kind", Json::array({1, "y"})}}) == Numbers{2});
+  CHECK(PictureRows().having(Json::object()).empty());
+}
+
 TEST_CASE("Numbers in pictures are written as people write them", "[pictures]") {
   CHECK(picture_digits(0) == "0");
   CHECK(picture_digits(1234.56) == "1235");
