@@ -17,6 +17,7 @@ from .sizes import DEFAULT
 LONGEST = 32  # letters of a name that stands aslant below a panel
 ASLANT, HEIGHT_ASLANT = 0.0602, 0.0425  # inches that each of its letters takes, in print
 LETTER, LETTER_OF_LEGEND = 0.085, 0.075  # inches
+ORDINARY_NUMBER = 7  # letters along an upright axis; longer ones have more room
 CHART_OF_PAGE = 1.8  # inches that a label beside a chart may count on
 LOWEST = 1.1  # inches of a chart on a page of its own, or the lines of text above are left out
 
@@ -151,8 +152,9 @@ class Room:
             self.label_beside = broken(self.label_beside, 11,
                                        min(self.high, CHART_OF_PAGE) + 0.4)
         lines = self.label_beside.count("\n")
-        self.left = 0.95 + 0.2 * lines if not names else 0.35 + letter * letters + \
-            (0.25 + 0.2 * lines if self.label_beside else 0)
+        widest = max((len(tick[1]) for tick in self.panel["y"].get("ticks", [])), default=0)
+        self.left = 0.95 + 0.2 * lines + LETTER * max(0, widest - ORDINARY_NUMBER) if not names \
+            else 0.35 + letter * letters + (0.25 + 0.2 * lines if self.label_beside else 0)
 
     def place_names_below(self):
         """Names below the drawing, in lines between each other or, where they lack room, aslant."""
