@@ -198,6 +198,7 @@ Estimates estimates_of(const std::vector<RunSeries>& runs, std::size_t index, Su
                        std::size_t sums_per_bin, std::span<const SeriesColumn> columns) {
   Estimates estimates;
   std::vector<double> values;
+  stop_point();  // bins may be few, and groups many
   StopCounter<1024> stop;
   for (std::size_t bin = 0; bin < runs.front().bins; ++bin) {
     stop.count();

@@ -160,6 +160,8 @@ class GraphBuilder {
   void add_service(std::size_t service) {
     const std::vector<double> own = own_seconds(service);
     Speeds speeds(g_.scenario, service);
+    constexpr std::size_t kGroupsPerLook = 65'536;  // of all bins
+    std::size_t looked_at = 0;
     for (const RunResult& run : runs_) {
       stop_point();
       if (service >= run.services.size()) continue;
@@ -168,6 +170,11 @@ class GraphBuilder {
         const stats::BinRange range = bins.of(s);
         const std::size_t last = std::min(range.last, run.services[service].bins.size());
         for (std::size_t i = range.first; i < last; ++i) {
+          looked_at += own.size();
+          if (looked_at >= kGroupsPerLook) {
+            stop_point();
+            looked_at = 0;
+          }
           add_bin(run, service, i, own, speeds, g_.stretches[s].services[service]);
         }
       }
