@@ -2,8 +2,8 @@
 #include "estimate/sizing.hpp"
 
 #include "estimate/intervals.hpp"
-#include "estimate/selection.hpp"
 #include "kernel/boost_math.hpp"
+#include "kernel/functions.hpp"
 #include "kernel/stop.hpp"
 
 #include <boost/math/distributions/chi_squared.hpp>
@@ -12,7 +12,6 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -69,18 +68,120 @@ double error_of_each(const SizeSearch& search) {
   return (1 - search.confidence) / static_cast<double>(2 + halvings);
 }
 
+/// Bets against "at most this share of runs is good", at fair odds: the capital is a mixture of
+/// likelihood ratios, each of a larger share against the claim. It grows by a factor of 1/error
+/// with no more than that probability, at any number of runs, if the claim is true (Ville's
+/// inequality).
+///
+/// The larger shares are those that `most` runs can just tell from the claim, half as many, a
+/// quarter, and so on, and 1. A share that no allowed number of runs can tell has no stake: it
+/// would only delay the others.
+class ShareBets {
+ public:
+  /// `of_one`: the part of the stake that goes on the share 1, which is for runs that are all good.
+  ShareBets(double claim, double error, std::size_t most, double of_one) : wanted_(1 / error) {
+    constexpr double kMore = 1.4;  // runs that a stake smaller than the whole needs
+    constexpr double kLess = 0.7;  // stakes of shares that fewer runs tell: there they cost less
+    constexpr double kNearOne = 0.8;
+    ratios_.push_back({1 / claim, 0});
+    stakes_.push_back(of_one);
+    const double of_all_good = -kernel::log(claim);
+    double stake = 1, sum = 0;
+    for (auto n = static_cast<double>(most); n >= 1; n /= 2, stake *= kLess) {
+      const double divergence = kMore * kernel::log(wanted_) / n;
+      if (divergence > kNearOne * of_all_good) break;
+      const double share = share_at(claim, divergence);
+      ratios_.push_back({share / claim, (1 - share) / (1 - claim)});
+      stakes_.push_back(stake);
+      sum += stake;
+    }
+    for (std::size_t i = 1; i < stakes_.size(); ++i) stakes_[i] *= (1 - of_one) / sum;
+  }
+
+  /// What has become of the stakes.
+  struct Capital {
+    std::vector<double> parts;
+    double most = 0;  ///< that all parts together have been so far
+  };
+  Capital start() const { return {stakes_, 0}; }
+
+  void add(Capital& capital, bool is_good) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < ratios_.size(); ++i) {
+      capital.parts[i] *= is_good ? ratios_[i].if_good : ratios_[i].if_bad;
+      sum += capital.parts[i];
+    }
+    capital.most = std::max(capital.most, sum);
+  }
+  bool wins(const Capital& capital) const { return capital.most >= wanted_; }
+
+  /// How many more runs, all of them good, win; `most` if even those do not.
+  std::size_t good_ones_to_win(Capital capital, std::size_t most) const {
+    for (std::size_t n = 0; n < most; ++n) {
+      if (wins(capital)) return n;
+      add(capital, true);
+    }
+    return most;
+  }
+
+  /// Whether `runs` more runs win, of which this share is good, at even distances.
+  bool would_win(Capital capital, double share, std::size_t runs) const {
+    const double good = std::clamp(share, 0.0, 1.0);
+    for (std::size_t i = 0; i < runs && !wins(capital); ++i) {
+      const auto made = static_cast<double>(i);
+      add(capital, std::floor((made + 1) * good) > std::floor(made * good));
+    }
+    return wins(capital);
+  }
+
+ private:
+  struct Ratio {
+    double if_good, if_bad;
+  };
+
+  /// The share above `claim` whose Kullback-Leibler divergence from it, by which the logarithm of
+  /// the capital grows a run, is so much.
+  static double share_at(double claim, double divergence) {
+    double low = claim, high = 1;
+    for (int i = 0; i < 50; ++i) {
+      const double p = (low + high) / 2;
+      const double here = p * kernel::log(p / claim) + (1 - p) * kernel::log((1 - p) / (1 - claim));
+      (here < divergence ? low : high) = p;
+    }
+    return low;
+  }
+
+  double wanted_;
+  std::vector<Ratio> ratios_;   // by share
+  std::vector<double> stakes_;  // likewise
+};
+
+/// Bets that a value is safe, within so many runs; those that it is not count bad runs as good
+/// ones.
+ShareBets bets_on_safe(const SizeSearch& search, std::size_t most) {
+  constexpr double kOfOne = 0.5;  // where a value is safe its runs are often all good
+  return {search.share, error_of_each(search), most, kOfOne};
+}
+ShareBets bets_on_unsafe(const SizeSearch& search) {
+  constexpr double kOfOne = 0.1;
+  return {1 - search.share, error_of_each(search), search.most_runs, kOfOne};
+}
+
 /// The values that were tried, each with its runs.
 class Tested {
  public:
-  Tested(const SizeSearch& search, const SizeRuns& ask) : search_(search), ask_(ask) {
-    error_ = error_of_each(search);
-  }
+  Tested(const SizeSearch& search, const SizeRuns& ask)
+      : search_(search),
+        ask_(ask),
+        on_safe_(bets_on_safe(search, search.most_runs)),
+        on_unsafe_(bets_on_unsafe(search)) {}
 
   /// Tests a place until its verdict is known, or its first stage has only good runs; with
   /// `firmly`, until the verdict is known. Stops anyway where runs up to `most_runs` would hardly
   /// tell.
   const SizeProbe& test(std::size_t place, bool firmly) {
-    State& state = states_[place];
+    State& state =
+        states_.try_emplace(place, State{{}, on_safe_.start(), on_unsafe_.start()}).first->second;
     SizeProbe& probe = state.probe;
     probe.place = place;
     while (true) {
@@ -97,7 +198,8 @@ class Tested {
       stop_point();
       const std::size_t next = next_stage(state);
       for (const bool is_good : ask_(place, probe.runs, next)) {
-        state.runs.push_back(is_good ? 1 : 0);
+        on_safe_.add(state.safe, is_good);
+        on_unsafe_.add(state.unsafe, !is_good);
         probe.good += is_good ? 1 : 0;
       }
       probe.runs = next;
@@ -118,25 +220,14 @@ class Tested {
  private:
   struct State {
     SizeProbe probe;
-    std::vector<double> runs;  // 1: good, 0: bad
+    ShareBets::Capital safe, unsafe;
   };
-
-  /// Whether bets against "the mean is at most `claim`" have multiplied the stake by `wanted`.
-  static bool wins(std::span<const double> numbers, double claim, double wanted) {
-    return Selection::most_capital(numbers, claim, claim) >= wanted;
-  }
-
-  static std::vector<double> opposite(const std::vector<double>& runs) {
-    std::vector<double> bad;
-    for (const double r : runs) bad.push_back(1 - r);
-    return bad;
-  }
 
   void judge(State& state) const {
     SizeProbe& probe = state.probe;
-    if (wins(state.runs, search_.share, 1 / error_)) {
+    if (on_safe_.wins(state.safe)) {
       probe.verdict = SizeVerdict::kSafe;
-    } else if (wins(opposite(state.runs), 1 - search_.share, 1 / error_)) {
+    } else if (on_unsafe_.wins(state.unsafe)) {
       probe.verdict = SizeVerdict::kUnsafe;
     } else {
       probe.verdict = probe.good == probe.runs && probe.runs < search_.most_runs && probe.good > 0
@@ -145,58 +236,33 @@ class Tested {
     }
   }
 
-  /// How many more runs, all of them 1, win the bets; `most` if even those do not.
-  static std::size_t ones_to_win(std::vector<double> numbers, double claim, double wanted,
-                                 std::size_t most) {
-    const std::size_t n = numbers.size();
-    numbers.resize(n + most, 1);
-    std::size_t low = 0, high = most;
-    while (low + 1 < high) {
-      const std::size_t middle = (low + high) / 2;
-      (wins(std::span(numbers).first(n + middle), claim, wanted) ? high : low) = middle;
-    }
-    return high;
-  }
-
   /// Whether the runs that are left would decide if they went on as those so far, give or take a
   /// few standard errors.
   bool may_be_decided(const State& state) const {
-    constexpr double kErrors = 2.5;  // with fewer, values that all runs would tell are given up
+    constexpr double kErrors = 2;  // with fewer, values that all runs would tell are given up
     const std::size_t n = state.probe.runs;
     if (n >= search_.most_runs) return false;
+    const std::size_t left = search_.most_runs - n;
     const double share = static_cast<double>(state.probe.good) / static_cast<double>(n);
     const double error = kErrors * std::sqrt(share * (1 - share) / static_cast<double>(n));
-    return wins(continued(state.runs, share + error), search_.share, 1 / error_) ||
-           wins(opposite(continued(state.runs, share - error)), 1 - search_.share, 1 / error_);
-  }
-
-  /// The runs, and as many more as are allowed, of which a share is good at even distances.
-  std::vector<double> continued(std::vector<double> runs, double share) const {
-    const double good = std::clamp(share, 0.0, 1.0);
-    const std::size_t n = runs.size();
-    runs.resize(search_.most_runs);
-    for (std::size_t i = n; i < runs.size(); ++i) {
-      const auto made = static_cast<double>(i - n);
-      runs[i] = std::floor((made + 1) * good) - std::floor(made * good);
-    }
-    return runs;
+    return on_safe_.would_win(state.safe, share + error, left) ||
+           on_unsafe_.would_win(state.unsafe, 1 - share + error, left);
   }
 
   /// Number of runs after the next stage: as many as it takes to decide if all further ones are
-  /// good, or all are bad, but at least a tenth more than now.
+  /// good, or all are bad, but at least a twentieth more than now.
   std::size_t next_stage(const State& state) const {
     const std::size_t n = state.probe.runs;
     if (n < search_.first_stage) return search_.first_stage;
     const std::size_t most = search_.most_runs - n;
-    const std::size_t more =
-        std::min(ones_to_win(state.runs, search_.share, 1 / error_, most),
-                 ones_to_win(opposite(state.runs), 1 - search_.share, 1 / error_, most));
-    return std::min(search_.most_runs, n + std::max(more, n / 10));
+    const std::size_t more = std::min(on_safe_.good_ones_to_win(state.safe, most),
+                                      on_unsafe_.good_ones_to_win(state.unsafe, most));
+    return std::min(search_.most_runs, n + std::max(more, n / 20));
   }
 
   const SizeSearch& search_;
   const SizeRuns& ask_;
-  double error_ = 0;
+  const ShareBets on_safe_, on_unsafe_;
   std::map<std::size_t, State> states_;
 };
 
@@ -382,15 +448,8 @@ class NextTests {
 
 std::size_t least_runs(const SizeSearch& search) {
   constexpr std::size_t kMost = 100'000;
-  const std::vector<double> good(kMost, 1);
-  std::size_t low = 0, high = kMost;
-  while (low + 1 < high) {
-    const std::size_t n = (low + high) / 2;
-    const double capital =
-        Selection::most_capital(std::span(good).first(n), search.share, search.share);
-    (capital >= 1 / error_of_each(search) ? high : low) = n;
-  }
-  return high;
+  const ShareBets bets = bets_on_safe(search, 0);  // on the share 1 only: for any `most_runs`
+  return bets.good_ones_to_win(bets.start(), kMost);
 }
 
 SizeAnswer search_size(const SizeSearch& search, bool wants_largest, const SizeRuns& runs) {

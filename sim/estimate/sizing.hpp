@@ -1,9 +1,9 @@
 // The search for the edge of what is safe along a grid of values. Knows nothing of simulations: it
 // asks for runs that are good or not.
 //
-// A value is tested by the bets of `Selection::most_capital`, on "at most this share of runs is
-// good" and on the opposite, and so at any number of runs. A first stage of which every run is good
-// is enough for a look at the curve; the answer itself is tested until it is known.
+// A value is tested by bets against "at most this share of runs is good" and against its opposite,
+// which may be looked at after any number of runs. A first stage of which every run is good is
+// enough for a look at the curve; the answer itself is tested until it is known.
 //
 // Each test is wrong with probability (1 - confidence) / (2 + the halvings of the widest gap of the
 // survey): with a monotone curve only the nearest unsafe values at an edge can pass for safe, one a

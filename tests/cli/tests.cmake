@@ -42,8 +42,9 @@ add_test(NAME cli/plain_numbers COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/p
 set_tests_properties(cli/plain_numbers PROPERTIES
   LABELS "cli;no-sanitizer" TIMEOUT 900 COST 60)
 
-# Pages with commands to copy: they work, and print what the pages show. scripts/check_pages also
-# runs the blocks that take long. The recipes, every night, need tools that not every machine has.
+# Pages with commands to copy: they work, and print what the pages show; the blocks that take long
+# every night, and by scripts/check_pages. The recipes, every night, need tools that not every
+# machine has.
 function(retrysim_page_test name page)
   add_test(NAME cli/${name}
            COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests.py
@@ -64,6 +65,11 @@ foreach(page IN LISTS pages)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${page})
   if(commands)
     retrysim_page_test(page/${page} ${page})
+    file(STRINGS ${PROJECT_SOURCE_DIR}/${page} slow REGEX "^<!-- .*slow" LIMIT_COUNT 1)
+    if(slow)
+      retrysim_page_test(slow_page/${page} ${page} python --slow)
+      set_tests_properties(cli/slow_page/${page} PROPERTIES LABELS "nightly;no-sanitizer")
+    endif()
   endif()
 endforeach()
 foreach(language python r gnuplot)

@@ -191,6 +191,13 @@ TEST_CASE("runs that would hardly tell are not made", "[estimate][sizing]") {
   // As many as with all thousand runs: 60 and 60.
   CHECK(found_at(0.9).known >= 58);
   CHECK(found_at(0.985).known >= 58);
+  // With stakes on shares that a thousand runs cannot tell these were 494 and 572 runs a value, and
+  // 33 of 60 were known at 0.92.
+  const auto safe = found_at(0.982), unsafe = found_at(0.92);
+  CHECK(safe.runs < 60 * 380);
+  CHECK(safe.known >= 58);
+  CHECK(unsafe.runs < 60 * 420);
+  CHECK(unsafe.known >= 40);
 }
 
 TEST_CASE("no value has more runs than are allowed", "[estimate][sizing]") {
