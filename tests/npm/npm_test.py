@@ -207,6 +207,16 @@ class Process(PackageTest):
         _, errors = process.communicate(timeout=60)
         self.assertEqual((process.returncode, errors), (-signal.SIGINT, b""))
 
+    def test_memory_grows_in_large_steps(self):
+        """Engines look for garbage when a memory grows: 61 times in these runs, as long as it grew
+        by no more than what was needed, and 3 times since."""
+        node, package = PROGRAMS["package"]
+        done = Outcome([node, "--trace-gc", package, *(
+            "run scenarios/capacity-dip.toml --replications 20 --jobs 1 --quiet --no-progress"
+            ).split()], self.place("memory"))
+        self.assertEqual(done.status, 0, done.stderr)
+        self.assertLess(done.stdout.count(b"Mark-Compact"), 20)
+
     def test_mpi_is_refused(self):
         done = Outcome([*PROGRAMS["package"], "run", "scenarios/deploy.toml", "--mpi", "on"],
                        self.place("mpi"))
