@@ -89,12 +89,6 @@ bool Breakers::ask(ClientGroup& g, const Request& r) {
   return goes;
 }
 
-bool Breakers::ask_for_request(ClientGroup& g, const Request& r) {
-  const bool goes = ask(g, r);
-  held_[r.id].refusals = 0;  // the retry strategy does not hear of it
-  return goes;
-}
-
 void Breakers::sent(const Request& r, const Attempt& a) {
   eras_.reach(a.id);
   eras_[a.id] = held_[r.id].era;

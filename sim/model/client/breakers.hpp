@@ -44,7 +44,6 @@ class Breakers {
   InstanceId host(const Request& r) const { return held_[r.id].host; }
   /// Whether its next attempt, or the whole request, may go.
   bool ask(ClientGroup& g, const Request& r);
-  bool ask_for_request(ClientGroup& g, const Request& r);
   /// The attempt that has asked is sent; it is not sent after all.
   void sent(const Request& r, const Attempt& a);
   void release_pending(ClientGroup& g, const Request& r);

@@ -260,7 +260,7 @@ bool Clients::begin_extras(ClientGroup& g, Request& r) {
     timeouts_.arm_deadline(g, r);
   }
   if (g.has_breaker()) breakers_.begin(r);
-  if (in_time && g.breaker_of_requests && !breakers_.ask_for_request(g, r)) {
+  if (in_time && g.breaker_of_requests && !breakers_.ask(g, r)) {
     finish(g, r, Outcome::kBreakerOpen);  // before its retry strategy hears of it
     return false;
   }

@@ -330,3 +330,20 @@ TEST_CASE("The longest backoff of one retry") {
   r.max_attempts = 1;
   CHECK(backoff::longest_delay(r) == Duration::zero());
 }
+
+TEST_CASE("The longest of listed delays, and of what they grow to") {
+  RetryRules r;
+  r.mode = RetryMode::kCustom;
+  r.max_attempts = 6;
+  r.backoff.delays = {Distribution::constant(Duration::milliseconds(300)),
+                      Distribution::constant(Duration::milliseconds(100))};
+  CHECK(backoff::longest_delay(r) == Duration::milliseconds(300));
+  r.backoff.delays_then = DelaysThen::kGrow;
+  r.backoff.delays_factor = 2;
+  r.backoff.delays_cap = Duration::seconds(60);
+  CHECK(backoff::longest_delay(r) == Duration::milliseconds(800));  // the third after the list
+  r.max_attempts = 3;                                               // of the list only
+  CHECK(backoff::longest_delay(r) == Duration::milliseconds(300));
+  r.max_attempts = 20;
+  CHECK(backoff::longest_delay(r) == Duration::seconds(60));
+}

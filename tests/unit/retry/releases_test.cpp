@@ -135,6 +135,8 @@ TEST_CASE("releases before a change have the rules of before") {
   CHECK(grpc("grpc-go@1.69.0").jitter == Jitter::kProportional);
   CHECK(grpc("grpc-java@1.70.0").jitter == Jitter::kFull);
   CHECK(grpc("grpc-java@1.70.0").base == Duration::milliseconds(100));
+  CHECK(grpc("grpc-java@1.70.0").throttle_base == Duration::milliseconds(100));
+  CHECK(grpc("grpc-java@1.70.0").cap == Duration::seconds(1));
   CHECK(grpc("grpc-java@1.80.0").jitter_share == 0.2);
   CHECK(grpc("grpc-js@1.13.4").throttle_jitter == Jitter::kFull);
   CHECK(grpc("grpc-js@1.14.0").throttle_jitter == Jitter::kProportional);
