@@ -4,8 +4,9 @@
 Runs the simulator and the yardstick (tests/benchmarks/reference_loop.cpp), both built already, in
 turn on one processor, and takes the ratio of their CPU times inside each round: the machine's speed
 drifts, the ratio hardly does. Prints median, minimum and maximum over the rounds; the instructions
-per event of both programs, if valgrind is installed; the same system in SimPy, if that is; and, if
-asked, what the number of clients costs. `compare_benchmarks.py` compares two results.
+per event of both programs, if valgrind is installed; the same system in SimPy, if that is; a
+million customers of the queue M/M/1 by `retrysim run`, and by cimba's benchmark, if it is there;
+and, if asked, what the number of clients costs. `compare_benchmarks.py` compares two results.
 
 SPDX-License-Identifier: MIT
 """
@@ -15,9 +16,11 @@ import dataclasses
 import json
 import os
 import pathlib
+import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import tomllib
 
 import instruction_count
@@ -26,6 +29,8 @@ from benchmarking import scaling
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
 SYSTEM = ROOT / "tests" / "benchmarks" / "b1.toml"
+QUEUE = ROOT / "tests" / "benchmarks" / "mm1.toml"
+CIMBA = pathlib.Path("build", "benchmark", "MM1_single")  # in its folder
 SIMPY_MODEL = pathlib.Path(__file__).resolve().parent / "benchmarking" / "simpy_model.py"
 SIMPY_S, SIMPY_ROUNDS = 20, 3  # it takes some 6 us an event
 NOT_INSTALLED = 77
@@ -56,11 +61,13 @@ def seconds(duration):
     return float(str(duration).removesuffix("s"))
 
 
-def compare(rounds):
+def compare(rounds, overload=False):
     """Runs both programs in turn; returns the figures of each round but the first (warm-up)."""
     simulated_s = seconds(tomllib.loads(SYSTEM.read_text())["duration"])
-    commands = {"retrysim": [BUILD / "tests" / "run_benchmark", SYSTEM],
-                "reference": [BUILD / "tests" / "reference_loop", f"secs={simulated_s:g}"]}
+    more = instruction_count.OVERLOAD if overload else {"retrysim": [], "reference": []}
+    commands = {"retrysim": [BUILD / "tests" / "run_benchmark", SYSTEM, *more["retrysim"]],
+                "reference": [BUILD / "tests" / "reference_loop", f"secs={simulated_s:g}",
+                              *more["reference"]]}
     figures = []
     for _ in range(rounds + 1):
         figures.append({name: run(command) for name, command in commands.items()})
@@ -119,6 +126,36 @@ def compare_with_simpy(figures):
     return {"rounds": rounds, "ratio_median": ratio}
 
 
+def cpu_time(command):
+    """What a whole process takes, its start included, in seconds of processor time."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
+                          preexec_fn=on_one_processor)
+    if done.returncode != 0:
+        sys.exit(f"benchmark_ratio: error: {command[0]} ended with {done.returncode}: "
+                 f"{done.stderr.strip()}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def measure_queue(rounds, cimba):
+    """A million customers of M/M/1 by `retrysim run`, with all its metrics and files, and by
+    cimba's benchmark, of which the only result is a mean."""
+    with tempfile.TemporaryDirectory() as folder:
+        ours = [BUILD / "retrysim", "run", QUEUE, "--no-reuse", "--quiet", "--no-progress",
+                "--jobs", "1", "--force", "--out", pathlib.Path(folder, "out")]
+        commands = {"retrysim": ours, **({"cimba": [cimba / CIMBA]} if cimba else {})}
+        figures = [{name: cpu_time(command) for name, command in commands.items()}
+                   for _ in range(rounds + 1)][1:]
+    print("M/M/1, a million customers, whole process: retrysim "
+          f"{spread([f['retrysim'] for f in figures])} s of CPU time")
+    if not cimba:
+        return {"rounds": figures}
+    ratios = [f["retrysim"] / f["cimba"] for f in figures]
+    print(f"  cimba {spread([f['cimba'] for f in figures])} s; retrysim / cimba: {spread(ratios)}")
+    return {"rounds": figures, "ratio_median": statistics.median(ratios)}
+
+
 def measure_scaling(most):
     """A table of what 1000 to `most` clients cost."""
     def simulate(arguments):
@@ -135,20 +172,29 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7, metavar="N", help="default: 7")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--cimba", type=pathlib.Path, metavar="DIR",
+                        help="also compare with cimba (github.com/ambonvik/cimba), built in the "
+                             "folder `build` of DIR")
     parser.add_argument("--scaling", type=int, metavar="CLIENTS", nargs="?", const=scaling.MOST,
                         help="also measure 1000 clients, 10,000 and so on, up to so many "
                              "(default: 10^8), as far as memory and time allow")
     options = parser.parse_args()
     if options.rounds < ROUNDS_MIN:
         parser.error(f"{options.rounds} rounds are too few to tell; at least {ROUNDS_MIN}")
+    if options.cimba and not os.access(options.cimba / CIMBA, os.X_OK):
+        parser.error(f"there is no program {options.cimba / CIMBA}")
     figures = compare(options.rounds)
     ratios = print_comparison(figures)
+    print("The overload into which it turns:")
+    overload = print_comparison(compare(options.rounds, overload=True))
     instructions = count_instructions()
     simpy = compare_with_simpy(figures)
+    queue = measure_queue(options.rounds, options.cimba)
     points = measure_scaling(options.scaling) if options.scaling else []
     if options.json:
         summary = {"ratio_median": statistics.median(ratios), "ratios": ratios, "rounds": figures,
-                   "instructions_per_event": instructions, "simpy": simpy, "scaling": points}
+                   "overload": overload, "instructions_per_event": instructions,
+                   "simpy": simpy, "queue": queue, "scaling": points}
         options.json.write_text(json.dumps(summary, indent=2) + "\n")
 
 

@@ -12,6 +12,7 @@ SPDX-License-Identifier: MIT
 import argparse
 import json
 import pathlib
+import statistics
 import sys
 
 RISE_MAX = 0.01
@@ -25,8 +26,12 @@ def figures(results):
             named[f"instructions per event, {system}, {program}"] = count
     if "ratio_median" in results:
         named["CPU time of retrysim / reference"] = results["ratio_median"]
+    if results.get("overload"):
+        named["CPU time of retrysim / reference, overload"] = statistics.median(results["overload"])
     if results.get("simpy"):
         named["CPU time per event of SimPy / retrysim"] = results["simpy"]["ratio_median"]
+    if "ratio_median" in results.get("queue", {}):
+        named["CPU time of retrysim / cimba, M/M/1"] = results["queue"]["ratio_median"]
     for point in results.get("scaling", []):
         name = f"{point['system']}, {point['clients']} clients"
         named[f"ns per event, {name}"] = point["ns_per_event"]

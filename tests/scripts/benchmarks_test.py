@@ -1,10 +1,13 @@
 #!/usr/bin/python3
-"""What scripts/bench does with its figures: the comparison of two results, which sizes of the
-scaling table are run, and that the model in SimPy follows theory where SimPy is installed.
+"""What scripts/bench does with its figures: the comparison of two results, the row of M/M/1, which
+sizes of the scaling table are run, and that the model in SimPy follows theory where SimPy is
+installed.
 
 SPDX-License-Identifier: MIT
 """
 
+import contextlib
+import io
 import json
 import pathlib
 import subprocess
@@ -16,6 +19,7 @@ sys.dont_write_bytecode = True
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
+import benchmark_ratio  # noqa: E402
 from benchmarking import scaling  # noqa: E402
 
 NOT_INSTALLED = 77
@@ -93,6 +97,44 @@ class Scaling(unittest.TestCase):
         self.assertEqual(points[-1].clients, 10**5)
         points = self.points(cpu_s=lambda n: n / 1e5 * scaling.RUN_CPU_S_MAX)
         self.assertEqual(points[-1].clients, 10**5)
+
+
+class Queue(unittest.TestCase):
+    """The row of M/M/1, with programs that only take time."""
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        self.kept, benchmark_ratio.BUILD = benchmark_ratio.BUILD, self.folder
+
+    def tearDown(self):
+        benchmark_ratio.BUILD = self.kept
+
+    def program(self, path, loops, status=0):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\ni=0; while [ $i -lt {loops} ]; do i=$((i+1)); done\n"
+                        f"exit {status}\n")
+        path.chmod(0o755)
+
+    def measure(self, cimba):
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            return benchmark_ratio.measure_queue(2, cimba), printed.getvalue()
+
+    def test_each_round_has_both_programs(self):
+        self.program(self.folder / "retrysim", 300_000)
+        self.program(self.folder / "cimba" / benchmark_ratio.CIMBA, 3_000)
+        figures, printed = self.measure(self.folder / "cimba")
+        self.assertEqual(len(figures["rounds"]), 2)
+        self.assertGreater(figures["ratio_median"], 1)
+        self.assertIn("retrysim / cimba", printed)
+        figures, printed = self.measure(None)
+        self.assertEqual([list(f) for f in figures["rounds"]], [["retrysim"]] * 2)
+        self.assertNotIn("cimba", printed)
+
+    def test_a_program_that_fails_is_an_error(self):
+        self.program(self.folder / "retrysim", 1, status=3)
+        with self.assertRaisesRegex(SystemExit, "ended with 3"):
+            self.measure(None)
 
 
 class SimpyModel(unittest.TestCase):
