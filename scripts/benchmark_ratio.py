@@ -4,9 +4,10 @@
 Runs the simulator and the yardstick (tests/benchmarks/reference_loop.cpp), both built already, in
 turn on one processor, and takes the ratio of their CPU times inside each round: the machine's speed
 drifts, the ratio hardly does. Prints median, minimum and maximum over the rounds; the instructions
-per event of both programs, if valgrind is installed; the same system in SimPy, if that is; a
-million customers of the queue M/M/1 by `retrysim run`, and by cimba's benchmark, if it is there;
-and, if asked, what the number of clients costs. `compare_benchmarks.py` compares two results.
+per event of both programs, if valgrind is installed; the same system by an engine of callbacks, and
+in SimPy and ns-3, if those are; a million customers of the queue M/M/1 by `retrysim run`, and by
+cimba's benchmark, if it is there; and, if asked, what the number of clients costs.
+`compare_benchmarks.py` compares two results.
 
 SPDX-License-Identifier: MIT
 """
@@ -126,6 +127,26 @@ def compare_with_simpy(figures):
     return {"rounds": rounds, "ratio_median": ratio}
 
 
+def compare_with_callbacks(figures):
+    """The same system by a general engine of callbacks, and by that of ns-3, if it is installed:
+    their CPU time per event, and over ours."""
+    simulated_s = seconds(tomllib.loads(SYSTEM.read_text())["duration"]) / 4
+    ours = statistics.median(f["retrysim"]["cpu_s"] / f["retrysim"]["events"] for f in figures)
+    results = {}
+    for name, program in (("callbacks", "callback_model"), ("ns-3", "callback_model_ns3")):
+        if not (BUILD / "tests" / program).exists():
+            print(f"{name}: not installed when this was built")
+            continue
+        rounds = [run([BUILD / "tests" / program, f"secs={simulated_s:g}"])
+                  for _ in range(len(figures) + 1)][1:]
+        per_event = [r["cpu_s"] / r["events"] for r in rounds]
+        ratio = statistics.median(per_event) / ours
+        print(f"{name}: {spread([s * 1e9 for s in per_event])} ns per event; {ratio:.2f} times "
+              "retrysim's CPU time, without its metrics")
+        results[name] = {"rounds": rounds, "ratio_median": ratio}
+    return results
+
+
 def cpu_time(command):
     """What a whole process takes, its start included, in seconds of processor time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -189,12 +210,13 @@ def main():
     overload = print_comparison(compare(options.rounds, overload=True))
     instructions = count_instructions()
     simpy = compare_with_simpy(figures)
+    callbacks = compare_with_callbacks(figures)
     queue = measure_queue(options.rounds, options.cimba)
     points = measure_scaling(options.scaling) if options.scaling else []
     if options.json:
         summary = {"ratio_median": statistics.median(ratios), "ratios": ratios, "rounds": figures,
                    "overload": overload, "instructions_per_event": instructions,
-                   "simpy": simpy, "queue": queue, "scaling": points}
+                   "simpy": simpy, "callbacks": callbacks, "queue": queue, "scaling": points}
         options.json.write_text(json.dumps(summary, indent=2) + "\n")
 
 

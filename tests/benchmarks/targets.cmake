@@ -42,6 +42,25 @@ add_test(NAME benchmarks/reference_loop
                  $<TARGET_FILE:reference_loop>)
 set_tests_properties(benchmarks/reference_loop PROPERTIES LABELS benchmarks)
 
+# The same system in the style of a general engine, and in that of ns-3 where it is installed
+# (Debian's libns3-dev).
+add_executable(callback_model ${CMAKE_CURRENT_LIST_DIR}/callback_model.cpp)
+target_link_libraries(callback_model PRIVATE retrysim_flags)
+retrysim_optimise(callback_model)
+add_test(NAME benchmarks/callback_model
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/callback_model_test.py
+                 $<TARGET_FILE:callback_model>)
+set_tests_properties(benchmarks/callback_model PROPERTIES LABELS benchmarks)
+find_library(RETRYSIM_NS3 ns3-core)
+find_path(RETRYSIM_NS3_HEADERS ns3/simulator.h)
+if(RETRYSIM_NS3 AND RETRYSIM_NS3_HEADERS)
+  add_executable(callback_model_ns3 ${CMAKE_CURRENT_LIST_DIR}/callback_model.cpp)
+  target_compile_definitions(callback_model_ns3 PRIVATE RETRYSIM_BENCHMARK_NS3)
+  target_include_directories(callback_model_ns3 SYSTEM PRIVATE ${RETRYSIM_NS3_HEADERS})
+  target_link_libraries(callback_model_ns3 PRIVATE retrysim_flags ${RETRYSIM_NS3})
+  retrysim_optimise(callback_model_ns3)
+endif()
+
 # The ceilings are for what users run, compiled by the compiler that Debian uses.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_test(NAME benchmarks/instructions
