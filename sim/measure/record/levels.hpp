@@ -80,21 +80,43 @@ struct RunSpan {
   std::vector<std::uint64_t> slow_above_ns;
 };
 
+/// A sum of nanoseconds in 128 bits, or of differences of them. Two words, since the compiler takes
+/// a number of 128 bits through memory: seven instructions for each step instead of three.
+class TimeSum {
+ public:
+  void add(std::uint64_t ns) {
+    low_ += ns;
+    high_ += low_ < ns;
+  }
+  void subtract(std::uint64_t ns) {
+    high_ -= low_ < ns;
+    low_ -= ns;
+  }
+  WideNanoseconds value() const {
+    return static_cast<WideNanoseconds>(static_cast<SquareNanoseconds>(high_) << 64 | low_);
+  }
+
+ private:
+  std::uint64_t low_ = 0, high_ = 0;
+};
+
 /// A level that rises and falls by one. 128 bits hold the integral over thirty years for any number
 /// of requests, so that a change costs two additions, and nothing is done while nothing changes.
 class Level {
  public:
   void rise(Time now) {
     ++level_;
-    shift_ -= static_cast<std::uint64_t>(now.count());
+    shift_.subtract(static_cast<std::uint64_t>(now.count()));
   }
   void fall(Time now) {
     --level_;
-    shift_ += static_cast<std::uint64_t>(now.count());
+    shift_.add(static_cast<std::uint64_t>(now.count()));
   }
   std::int64_t now() const { return level_; }
   /// The integral from the start of the run to `t`, in nanoseconds.
-  WideNanoseconds total(Time t) const { return WideNanoseconds{level_} * t.count() + shift_; }
+  WideNanoseconds total(Time t) const {
+    return WideNanoseconds{level_} * t.count() + shift_.value();
+  }
   /// The integral since the last call, or since the start of the run, in nanoseconds.
   double fold(Time end) {
     const WideNanoseconds all = total(end);
@@ -105,7 +127,7 @@ class Level {
 
  private:
   std::int64_t level_ = 0;
-  WideNanoseconds shift_ = 0;   // sum of the times of falls, minus those of rises
+  TimeSum shift_;               // sum of the times of falls, minus those of rises
   WideNanoseconds before_ = 0;  // the integral up to the last fold
 };
 
@@ -125,11 +147,11 @@ class StationLog {
 
   /// Notes the levels from `since` on, which must not be earlier than the last noted time.
   void note(Time since, Levels levels) {
-    if (last_ == kBlock) integrate();
     ++last_;
     since_[last_] = since.count();
     busy_[last_] = levels.busy;
     in_system_[last_] = levels.in_system;
+    if (last_ == kBlock) integrate();
   }
   Levels now() const { return {busy_[last_], in_system_[last_]}; }
 
@@ -151,7 +173,7 @@ class StationLog {
   bool integrate_whole_numbers();
   void integrate_in_order();
 
-  std::size_t last_ = 0;
+  std::size_t last_ = 0;  // below kBlock
   double servers_ = 0;
   Integrals sums_;
   // Levels noted up to `last_`; one spare element lets loops take two at a time.

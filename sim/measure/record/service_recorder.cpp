@@ -57,6 +57,16 @@ StationLevels ServiceRecorder::levels() const {
   return {now.busy, now.in_system, static_cast<std::int64_t>(queued_), working_};
 }
 
+void ServiceRecorder::note_servers(std::int64_t busy, std::uint64_t in_system, std::int64_t working,
+                                   Time now) {
+  note(busy, in_system, now);
+  if (working != working_) {
+    set_servers(working, now);
+    quiet_busy_ = -1;
+  }
+  if (busy > quiet_busy_) find_extra(busy, now);
+}
+
 void ServiceRecorder::set_servers(std::int64_t working, Time now) {
   integrate_servers(now);
   working_ = working;

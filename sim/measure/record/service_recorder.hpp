@@ -136,7 +136,7 @@ class alignas(64) ServiceRecorder {
   void error_answered() { ++flow_.errors; }
   void executed(bool given_up) {
     ++flow_.completions;
-    flow_.wasted += given_up;
+    if (given_up) ++flow_.wasted;
   }
   /// The client learns from the answer to an execution, finished at `finished`, that it failed.
   void execution_failed(Time finished) { result_.failed += span_->in_window(finished); }
@@ -151,14 +151,11 @@ class alignas(64) ServiceRecorder {
   void answer_unused(double server_ns, Time finished, bool executed);
 
   void levels(const LevelsOfService& now) {
-    log_.note(now.now, {now.busy, static_cast<std::int64_t>(now.in_system)});
     queued_ = now.queued;
     if (now.queued > queue_max_) queue_max_ = now.queued;
-    if (now.working != working_) {
-      set_servers(now.working, now.now);
-      quiet_busy_ = -1;
-    }
-    if (now.busy > quiet_busy_) find_extra(now.busy, now.now);
+    if (now.working != working_ || now.busy > quiet_busy_) [[unlikely]]
+      return note_servers(now.busy, now.in_system, now.working, now.now);
+    note(now.busy, now.in_system, now.now);
   }
   /// The current levels according to the recorder, to be compared with the actual ones.
   StationLevels levels() const;
@@ -181,6 +178,13 @@ class alignas(64) ServiceRecorder {
 
  private:
   [[gnu::noinline]] void note_queue(std::size_t bin, std::size_t next);
+  void note(std::int64_t busy, std::uint64_t in_system, Time now) {
+    log_.note(now, {busy, static_cast<std::int64_t>(in_system)});
+  }
+  /// Notes levels with which other servers work, or more are busy than there nominally are. Single
+  /// numbers: a struct would be put together in memory each time, for the few times it is used.
+  [[gnu::noinline]] void note_servers(std::int64_t busy, std::uint64_t in_system,
+                                      std::int64_t working, Time now);
   void set_servers(std::int64_t working, Time now);
   /// Server time since the last integration, ns.
   double servers_ns_until(Time now) const;

@@ -85,7 +85,7 @@ void AttemptsInService::wake(Attempt& a, Time now) {
 Attempt& AttemptsInService::complete(Time now) {
   Attempt& a = (*attempts_)[AttemptId(servers_.complete(now))];
   a.finished = now;
-  time_spent_ += time_between(a.started, now);
+  time_spent_.add(time_between(a.started, now));
   if (!a.is(Attempt::kRejection | Attempt::kReplay)) a.set(Attempt::kExecuted);
   a.stage = Attempt::Stage::kOnTheWire;
   RETRYSIM_TELL(Step::kServed, now, a, a.is(Attempt::kExecuted));
@@ -101,7 +101,7 @@ void AttemptsInService::hold(Time now) {
 void AttemptsInService::release(Attempt& a, Time now) {
   servers_.let_go();
   a.finished = now;
-  time_spent_ += time_between(a.started, now);
+  time_spent_.add(time_between(a.started, now));
   a.set(Attempt::kExecuted);
   a.stage = Attempt::Stage::kOnTheWire;
   RETRYSIM_TELL(Step::kCalled, now, a, a.is(Attempt::kDegraded));
@@ -110,7 +110,7 @@ void AttemptsInService::release(Attempt& a, Time now) {
 void AttemptsInService::abort(Attempt& a, Time now) {
   RETRYSIM_TELL(Step::kAborted, now, a);
   if (a.is(Attempt::kHasSession)) effects_->drop_session(a);
-  time_spent_ += time_between(a.started, now);
+  time_spent_.add(time_between(a.started, now));
   if (a.stage == Attempt::Stage::kHoldingServer) return servers_.let_go();
   assert(a.stage == Attempt::Stage::kInService);
   servers_.abort(a.id, now);
@@ -123,7 +123,7 @@ std::vector<std::uint32_t> AttemptsInService::take_all(Time now) {
     stop.count();
     Attempt& a = (*attempts_)[AttemptId(id)];
     RETRYSIM_TELL(Step::kAborted, now, a);
-    time_spent_ += time_between(a.started, now);
+    time_spent_.add(time_between(a.started, now));
     if (a.is(Attempt::kHasSession)) effects_->drop_session(a);
   }
   return all;
@@ -179,7 +179,7 @@ void Instance::turn_away(Attempt& a, Time now) {
 }
 
 void Instance::start(Attempt& a, Time now) {
-  time_queued_ += time_between(a.arrived, now);
+  time_queued_.add(time_between(a.arrived, now));
   in_service.start(a, now);
 }
 

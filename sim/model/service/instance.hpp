@@ -257,7 +257,7 @@ class AttemptsInService {
   void set_late_errors(const std::vector<LateError>* errors) { late_errors_ = errors; }
 
   /// How long attempts have been here, summed when they go.
-  WideNanoseconds time_spent() const { return time_spent_; }
+  WideNanoseconds time_spent() const { return time_spent_.value(); }
 
  private:
   void work_on(Attempt& a, Time now);
@@ -268,7 +268,7 @@ class AttemptsInService {
   Effects* effects_;
   ServerPool servers_;
   const std::vector<LateError>* late_errors_ = nullptr;
-  WideNanoseconds time_spent_ = 0;
+  stats::TimeSum time_spent_;
 };
 
 /// Which instance of which service it is, and what the world calls its completions.
@@ -365,7 +365,9 @@ class Instance {
   void remove_from_queue(const Attempt& a, Time now);
   /// Counts the time of an attempt that has been taken from the queue but is not started, or that
   /// has arrived but is not admitted.
-  void leave_unserved(const Attempt& a, Time now) { time_queued_ += time_between(a.arrived, now); }
+  void leave_unserved(const Attempt& a, Time now) {
+    time_queued_.add(time_between(a.arrived, now));
+  }
 
   /// Takes out all attempts in service, in order of completion, and then all that wait. Attempts
   /// that only hold a server stay.
@@ -390,7 +392,9 @@ class Instance {
   struct TimeSpent {
     WideNanoseconds queued = 0, in_system = 0;
   };
-  TimeSpent time_spent() const { return {time_queued_, time_queued_ + in_service.time_spent()}; }
+  TimeSpent time_spent() const {
+    return {time_queued_.value(), time_queued_.value() + in_service.time_spent()};
+  }
 
  private:
   [[gnu::always_inline]] Admission admit_if_queue_has_room(Attempt& a, Time now) {
@@ -413,7 +417,7 @@ class Instance {
   const ServiceSpec* spec_;
   const Streams* streams_;
   ServiceQueue queue_;
-  WideNanoseconds time_queued_ = 0;
+  stats::TimeSum time_queued_;
   ServicePower power_;
   ServiceModel model_;
   ConcurrencyLimit concurrency_;
