@@ -9,6 +9,7 @@
 #include <retrysim/time.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <compare>
@@ -77,9 +78,10 @@ class Tournament {
   explicit Tournament(std::uint32_t sources)
       : sources_(sources),
         leaves_(std::bit_ceil(std::max(sources, kFew))),
-        places_(std::max(leaves_, kSome)),
+        places_(leaves_),
         winners_(2 * leaves_) {
-    for (std::uint32_t i = 0; i < places_.size(); ++i) places_[i] = place(i, EventKey::never());
+    for (std::uint32_t i = 0; i < kSome; ++i) some_[i] = place(i, EventKey::never());
+    for (std::uint32_t i = 0; i < leaves_; ++i) places_[i] = place(0, EventKey::never());
     for (std::uint32_t i = 0; i < leaves_; ++i) winners_[leaves_ + i] = i;
     for (std::uint32_t node = leaves_ - 1; node > 0; --node) play(node);
   }
@@ -96,34 +98,31 @@ class Tournament {
 
   /// The source with the smallest key.
   Winner winner() const {
-    if (sources_ <= kSome) {
-      const Place least = least_of_some();
-      return {static_cast<std::uint32_t>(least) & kSlots, time_of(least)};
-    }
-    return {winners_[1], time_of(places_[winners_[1]])};
+    if (sources_ > kSome) return {winners_[1], time_of(places_[winners_[1]])};
+    const Place least = least_of_some();
+    return {static_cast<std::uint32_t>(least) & kSlots, time_of(least)};
   }
   /// The time of the smallest key.
   Time earliest() const { return winner().time; }
 
   /// The key that the source was given last.
   EventKey key(std::uint32_t source) const {
-    const Place p = places_[source];
-    if (p == place(source, EventKey::never())) return EventKey::never();
+    if (has_key(source, EventKey::never())) return EventKey::never();
+    const Place p = place_of(source);
     return {time_of(p), static_cast<std::uint64_t>(p) >> kSlotBits};
   }
   /// Whether the source was given `key` last.
   bool has_key(std::uint32_t source, EventKey key) const {
-    return places_[source] == place(source, key);
+    return place_of(source) == place(sources_ > kSome ? 0 : source, key);
   }
 
   void update(std::uint32_t source, EventKey key) {
-    places_[source] = place(source, key);
-    if (sources_ <= kSome) return;
-    for (std::uint32_t node = (source + leaves_) / 2; node > 0; node /= 2) play(node);
+    if (sources_ > kSome) return update_tree(source, key);
+    some_[source] = place(source, key);
   }
   /// As `update`, if `key` is before the source's.
   void offer(std::uint32_t source, EventKey key) {
-    if (place(source, key) < places_[source]) update(source, key);
+    if (place(0, key) < place_of(source)) update(source, key);
   }
 
  private:
@@ -137,27 +136,38 @@ class Tournament {
   // waits for the end of the comparisons, so their chain has to be short.
   __extension__ using Place = unsigned __int128;
 
-  static Place place(std::uint32_t source, EventKey key) {
-    const std::uint64_t low = key.sequence << kSlotBits | (source & kSlots);
+  // `slot`: the source, or 0 in a tree, whose leaves say which source they are.
+  static Place place(std::uint32_t slot, EventKey key) {
+    const std::uint64_t low = key.sequence << kSlotBits | slot;
     return static_cast<Place>(static_cast<std::uint64_t>(key.time.count())) << 64 | low;
+  }
+  Place place_of(std::uint32_t source) const {
+    return sources_ > kSome ? places_[source] : some_[source];
   }
   static Time time_of(Place p) {
     return Time::from_nanoseconds(static_cast<std::int64_t>(static_cast<std::uint64_t>(p >> 64)));
   }
 
+  void update_tree(std::uint32_t source, EventKey key) {
+    places_[source] = place(0, key);
+    for (std::uint32_t node = (source + leaves_) / 2; node > 0; node /= 2) play(node);
+  }
   void play(std::uint32_t node) {
     const std::uint32_t a = winners_[2 * node], b = winners_[2 * node + 1];
     const auto second = static_cast<std::uint32_t>(places_[b] < places_[a]);
     winners_[node] = a ^ ((a ^ b) & (0u - second));
   }
   [[gnu::always_inline]] Place least_of_some() const {
-    const Place* const p = places_.data();
-    const Place few = std::min(std::min(p[0], p[1]), std::min(p[2], p[3]));
-    return leaves_ == kFew ? few : std::min(few, std::min(p[4], p[5]));
+    const std::array<Place, kSome>& p = some_;
+    const Place few = lesser(lesser(p[0], p[1]), lesser(p[2], p[3]));
+    return sources_ <= kFew ? few : lesser(few, lesser(p[4], p[5]));
   }
+  // By value: with references, as those of std::min, the compiler makes branches of it.
+  static Place lesser(Place a, Place b) { return b < a ? b : a; }
 
   std::uint32_t sources_, leaves_;
-  std::vector<Place> places_;
+  std::array<Place, kSome> some_;       // by source, if there are no more
+  std::vector<Place> places_;           // by source, if there are
   std::vector<std::uint32_t> winners_;  // node i has children 2i and 2i + 1; the leaves come last
 };
 
@@ -275,9 +285,9 @@ class LaneLink {
   template <class>
   friend class TimerLane;
 
-  bool armed() const { return key_ != EventKey::never(); }
+  bool armed() const { return key_.sequence != EventKey::never().sequence; }
 
-  EventKey key_ = EventKey::never();  // never(): not armed
+  EventKey key_ = EventKey::never();  // not armed: the sequence number of never()
   Owner previous_ = none(), next_ = none();
 };
 
@@ -293,9 +303,9 @@ class TimerLane {
   Owner front() const { return first_; }
 
   /// Arms the timer of `owner`, which must not be armed. `key` must be larger than that of every
-  /// timer in the lane.
+  /// timer in the lane. True if there is no other: the event queue has to be told of it.
   template <class LinkOf>
-  [[gnu::always_inline]] void push_back(Owner owner, EventKey key, LinkOf link) {
+  [[gnu::always_inline]] bool push_back(Owner owner, EventKey key, LinkOf link) {
     Link& l = link(owner);
     if (l.armed()) [[unlikely]]
       timer_misused("a timer was armed twice");
@@ -303,12 +313,10 @@ class TimerLane {
     l.key_ = key;
     l.previous_ = last_;
     l.next_ = none();
-    if (last_ == none()) {
-      first_ = owner;
-    } else {
-      link(last_).next_ = owner;
-    }
+    const bool is_first = last_ == none();
+    (is_first ? first_ : link(last_).next_) = owner;
     last_ = owner;
+    return is_first;
   }
 
   /// Disarms the timer of `owner`, which must be armed.
@@ -319,7 +327,7 @@ class TimerLane {
       timer_misused("a timer was cancelled that is not armed");
     (l.previous_ == none() ? first_ : link(l.previous_).next_) = l.next_;
     (l.next_ == none() ? last_ : link(l.next_).previous_) = l.previous_;
-    l.key_ = EventKey::never();
+    l.key_.sequence = EventKey::never().sequence;
   }
 
  private:
