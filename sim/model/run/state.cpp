@@ -61,9 +61,9 @@ RunLimits::RunLimits(RunState& state, const Clients& clients, const Network& net
 // Called now and then: checks the limits, reports progress, and lets the caller stop the run.
 void RunLimits::check() {
   const SimulationOptions& options = state_.options;
-  const std::uint64_t counted = this->counted();
-  most_between_looks_ = std::max(most_between_looks_, done_ - looked_at_);
-  looked_at_ = done_;
+  const std::uint64_t done = work(), counted = this->counted();
+  most_between_looks_ = std::max(most_between_looks_, done - looked_at_);
+  looked_at_ = done;
   if (counted > options.max_events) {
     throw LimitExceeded(fmt::format("more than {} events: replication {} stopped at {} s",
                                     scenario::grouped(options.max_events), state_.replication,
@@ -72,7 +72,8 @@ void RunLimits::check() {
   }
   // Any number of requests may arrive and be served at one instant. What has to be stopped is a few
   // requests that go round in an endless loop.
-  if (done_ - instant_began_ > kMaxEventsPerInstant + kEventsPerClient * most_at_once_) {
+  const auto at_instant = static_cast<std::uint64_t>(left_at_instant_ - left_);
+  if (at_instant > kMaxEventsPerInstant + kEventsPerClient * most_at_once_) {
     throw LimitExceeded(
         fmt::format("ten million events at {} s of simulated time (replication {}): requests and "
                     "answers go round in a loop that takes no time, or arrive at an impossible "
@@ -87,8 +88,10 @@ void RunLimits::check() {
     options.progress->store(state_.now.count(), std::memory_order_relaxed);
   }
   const std::uint64_t events_left = options.max_events - counted;
-  next_check_ =
-      done_ + std::min(kWorkBetweenChecks, events_left + (events_left < kWorkBetweenChecks));
+  left_ = static_cast<std::int64_t>(
+      std::min(kWorkBetweenChecks, events_left + (events_left < kWorkBetweenChecks)));
+  left_at_instant_ = left_ + static_cast<std::int64_t>(at_instant);
+  next_check_ = done + static_cast<std::uint64_t>(left_);
 }
 
 // What grows with the requests under way: nobody can tell beforehand how many there will be.

@@ -286,10 +286,10 @@ class RunLimits {
             const Effects& effects);
 
   /// The clock has moved on.
-  void new_instant() { instant_began_ = done_; }
+  void new_instant() { left_at_instant_ = left_; }
   /// Throws LimitExceeded when a limit has been passed, Interrupted when the run is to stop.
   void count_event() {
-    if (++done_ >= next_check_) check();
+    if (--left_ <= 0) check();
   }
   /// Work done at an instant besides its events: it counts against the same limits.
   void count_step() {
@@ -299,19 +299,20 @@ class RunLimits {
 
   /// Other work: it only makes the next look come sooner.
   void count_work(std::uint64_t units) {
-    done_ += units;
+    const auto work = static_cast<std::int64_t>(units);
+    left_ -= work;
+    left_at_instant_ -= work;
     other_ += units;
-    instant_began_ += units;
-    if (done_ >= next_check_) check();
+    if (left_ <= 0) check();
   }
 
   std::uint64_t events() const { return counted() - steps_; }
   /// For tests: all units of work, and the most between two looks.
-  std::uint64_t work() const { return done_; }
+  std::uint64_t work() const { return next_check_ - static_cast<std::uint64_t>(left_); }
   std::uint64_t most_between_looks() const { return most_between_looks_; }
 
  private:
-  std::uint64_t counted() const { return done_ - other_; }
+  std::uint64_t counted() const { return work() - other_; }
   [[gnu::noinline]] void check();
   void check_memory() const;
 
@@ -320,11 +321,11 @@ class RunLimits {
   const Network& network_;
   Services& services_;
   const Effects& effects_;
-  std::uint64_t done_ = 0;        // units of work: events, steps and others
-  std::uint64_t next_check_ = 0;  // at this number of them
-  // Apart from `done_`: as neighbours the two would be loaded together, just after one was stored.
-  std::uint64_t steps_ = 0, other_ = 0;
-  std::uint64_t instant_began_ = 0;  // `done_` when this instant began, and the other work since
+  // Units of work (events, steps and others) up to the next check, which is the only thing that an
+  // event has to count; and the same when this instant began, less the other work since.
+  std::int64_t left_ = 0, left_at_instant_ = 0;
+  std::uint64_t next_check_ = 0;         // at this number of units in all
+  std::uint64_t steps_ = 0, other_ = 0;  // parts of the work
   std::uint64_t looked_at_ = 0, most_between_looks_ = 0;
   std::uint64_t most_at_once_ = 0;  // requests that may rightly be submitted at one instant
 };
