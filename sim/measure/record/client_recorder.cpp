@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace retrysim::stats {
@@ -20,12 +19,11 @@ auto& count_of(Counts& counts, Word word) {
 
 }  // namespace
 
-void ClientRecorder::failed(const RequestEnded& event) {
+void ClientRecorder::failed(RequestEnded event) {
   const auto& [client, in_cohort, outcome, attempts, submitted, now] = event;
   const bool is_late = in_cohort && submitted < stretch_start_;
   if (in_cohort) {
-    attempts_squared_ += std::uint64_t{attempts} * attempts;
-    attempts_of_ended_ += attempts;
+    note_attempts(attempts);
     unsent_ += attempts == 0;
   }
   if (outcome == Outcome::kUnfinished) {
@@ -43,7 +41,7 @@ void ClientRecorder::failed(const RequestEnded& event) {
                  now - submitted);
 }
 
-void ClientRecorder::ended_late(const RequestEnded& event, unsigned headings) {
+void ClientRecorder::ended_late(RequestEnded event, unsigned headings) {
   const Duration latency = event.now - event.submitted;
   late.ended(event.submitted, event.outcome, event.attempts, latency);
   if (headings != 0) durations_.add(headings, latency);
@@ -92,8 +90,7 @@ void ClientRecorder::end_window() {
   rows_.end_window();
   const RequestTally::Outcomes& cohort = tally_.outcomes[1];
   result_.successes_within = count_of(cohort, Outcome::kSuccess);
-  result_.ended_within = std::accumulate(cohort.begin(), cohort.end(), std::uint64_t{0}) -
-                         count_of(cohort, Outcome::kUnfinished);
+  result_.ended_within = ended_in_cohort() - count_of(cohort, Outcome::kUnfinished);
 }
 
 void ClientRecorder::fold_segment(Time end) {
@@ -135,7 +132,7 @@ GroupTotals ClientRecorder::totals(Time now) const {
   for (std::size_t i = 0; i < ended.outcomes.size(); ++i) {
     ended.outcomes[i] = tally_.outcomes[1][i] - others.outcomes[i];
   }
-  ended.attempts = attempts_of_ended_ - others.attempts;
+  ended.attempts = ended_in_cohort() + more_attempts_ - others.attempts;
   ended.unsent = unsent_ - others.unsent;
   return {ended,
           told(),
@@ -174,7 +171,7 @@ void ClientRecorder::close_durations() {
 void ClientRecorder::close_attempts() {
   ClientResult& r = result_;
   r.by_attempt = rows_.counts();
-  r.attempts_squared = attempts_squared_;
+  r.attempts_squared = ended_in_cohort() + more_squared_;
   for (const AttemptNumberCounts& number : r.by_attempt) {
     r.attempts += number.sent;
     for (std::size_t i = 0; i < r.results.size(); ++i) r.results[i] += number.results[i];

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -240,7 +241,7 @@ class PassageCounts {
   /// An attempt of the cohort was served to the end.
   void executed(bool given_up) {
     ++executed_;
-    late_ += given_up;
+    if (given_up) ++late_;
   }
   /// An attempt is turned away by a full queue, by a limit or because of its wait, but not with a
   /// throttling error.
@@ -461,8 +462,7 @@ class alignas(64) ClientRecorder {
     last_end_ = now;
     by_client.succeeded(client);
     if (in_cohort) {
-      attempts_squared_ += std::uint64_t{attempts} * attempts;
-      attempts_of_ended_ += attempts;
+      if (attempts != 1) note_attempts(attempts);
       constexpr unsigned kHeadings =
           DurationBooks::kBin | DurationBooks::kLatency | DurationBooks::kLatencyOk;
       if (submitted >= stretch_start_)
@@ -559,10 +559,20 @@ class alignas(64) ClientRecorder {
   };
 
   /// A request has ended without success, or is unfinished.
-  void failed(const RequestEnded& event);
+  [[gnu::noinline]] void failed(RequestEnded event);
+  /// A request of the cohort has ended with more attempts than one, or with none.
+  void note_attempts(std::uint32_t attempts) {
+    more_attempts_ += std::uint64_t{attempts} - 1;
+    more_squared_ += std::uint64_t{attempts} * attempts - 1;
+  }
+  /// Requests of the cohort that have ended, or are unfinished.
+  std::uint64_t ended_in_cohort() const {
+    const RequestTally::Outcomes& cohort = tally_.outcomes[1];
+    return std::accumulate(cohort.begin(), cohort.end(), std::uint64_t{0});
+  }
   /// A request of the cohort has ended that was made before the running stretch began; its latency
   /// is booked under `headings`, if there are any.
-  [[gnu::noinline]] void ended_late(const RequestEnded& event, unsigned headings);
+  [[gnu::noinline]] void ended_late(RequestEnded event, unsigned headings);
   /// The flow from the start of the run on; counts only, no integrals.
   ClientFlow told() const {
     ClientFlow flow;
@@ -587,9 +597,10 @@ class alignas(64) ClientRecorder {
   bool in_window_ = false;
   RequestTally tally_;
   CacheCounts cache_;
-  std::uint64_t cohort_calls_ = 0, attempts_squared_ = 0;
-  // Attempts of ended requests, and ended requests without an attempt, of the cohort.
-  std::uint64_t attempts_of_ended_ = 0, unsent_ = 0;
+  std::uint64_t cohort_calls_ = 0;
+  // Attempts of ended requests, and their squares, beyond one for each request, which nearly all
+  // have; ended requests without an attempt. All of the cohort; the first two may wrap below zero.
+  std::uint64_t more_attempts_ = 0, more_squared_ = 0, unsent_ = 0;
   Time last_end_, stretch_start_;
   Level in_flight_, in_backoff_;
   AttemptRows rows_;

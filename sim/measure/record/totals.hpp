@@ -131,16 +131,18 @@ class DurationBooks {
 
   /// Books a duration, which is not negative, under each of `headings`.
   [[gnu::always_inline]] void add(unsigned headings, Duration duration) {
+    if (duration == pending_ && (headings & pending_headings_) == 0) {
+      pending_headings_ |= headings;
+      return;
+    }
     // Durations of 0 are nearly all of attempts turned away at once, and are counted apart.
     if (duration == Duration::zero()) {
       ++log_of(headings).zeros;
       return;
     }
-    if (duration != pending_ || (headings & pending_headings_) != 0) {
-      settle();
-      pending_ = duration;
-    }
-    pending_headings_ |= headings;
+    settle();
+    pending_ = duration;
+    pending_headings_ = headings;
   }
 
   /// The durations booked for the running bin. Clearing it begins the next one.
@@ -183,7 +185,7 @@ class DurationBooks {
   void add_noted(std::size_t set);
   void add_all_noted();
 
-  Duration pending_;
+  Duration pending_ = Duration::max();  // never zero
   unsigned pending_headings_ = 0;  // headings of the pending duration; 0: no duration is pending
   BinTotals bin_;
   std::span<const std::uint64_t> limits_ns_;
