@@ -239,9 +239,8 @@ RETRYSIM_IN_LOOP Request& Clients::new_request(ClientGroup& g, ClientId client,
 RETRYSIM_IN_LOOP void Clients::begin(ClientGroup& g, Request& r) {
   ++submitted_;
   RETRYSIM_TELL(Step::kSubmitted, state_.now, r, r.client);
-  if (g.extras_at_begin && !begin_extras(g, r)) return;
-  if (!g.gated) return send(g, r);
-  begin_attempt(g, r);
+  if (!g.extras_at_begin) return send(g, r);
+  if (begin_extras(g, r)) begin_attempt(g, r);
 }
 
 // What only some groups have to do when a request begins. False if it is held back.
@@ -985,8 +984,9 @@ kernel::LaneLink<Request*>& link_of(Request* r) { return r->timeout.in_lane; }
 RETRYSIM_IN_LOOP void Timeouts::arm(ClientGroup& g, Request& r) {
   if (!g.timers.constant_timeout) return arm_other(g, r);
   const EventKey key = state_.key_in(g.timers.constant_timeout_length);
-  g.timers.timeouts.push_back(&r, key, link_of);
-  state_.queue.offer(g.timers.timeout_source, key);
+  if (g.timers.timeouts.push_back(&r, key, link_of)) {
+    state_.queue.offer(g.timers.timeout_source, key);
+  }
 }
 
 RETRYSIM_IN_LOOP void Timeouts::disarm(ClientGroup& g, Request& r) {
@@ -1049,8 +1049,9 @@ void Timeouts::disarm_other(ClientGroup& g, Request& r) {
 void Timeouts::arm_deadline(ClientGroup& g, Request& r) {
   const EventKey key = state_.key_in(g.spec->timeouts.deadline);
   deadlines_.reach(r.id);
-  g.timers.deadlines.push_back(r.id, key, deadline_link());
-  state_.queue.offer(g.timers.deadline_source, key);
+  if (g.timers.deadlines.push_back(r.id, key, deadline_link())) {
+    state_.queue.offer(g.timers.deadline_source, key);
+  }
 }
 
 bool Timeouts::arm_deadline_at(ClientGroup& g, Request& r, Time end) {

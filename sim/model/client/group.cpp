@@ -70,7 +70,7 @@ void ClientGroup::set_up(RunState& state, ByGroup<ClientGroup>& groups, GroupId 
                        has_breaker() || asks_what_repeats;
   const bool polls = spec->arrivals.process == ArrivalProcess::kPoll;
   extras_at_begin = counts_requests || spec->strategy || mutates || has_deadline || polls ||
-                    may_not_send || has_breaker();
+                    may_not_send || has_breaker() || gated;
   reports_ends = spec->makes_calls() || polls;
   extras_at_end =
       has_deadline || has_due_times(*spec) || counts_requests || hedges || mutates || has_breaker();

@@ -44,7 +44,7 @@ struct ClientTraits {
   bool ends_connections = false;    ///< the connections of its attempts are counted
   bool books_successes = false;     ///< the strategy learns of successes
   bool has_only_quotas = false;     ///< and a success changes nothing while the quota is full
-  bool extras_at_begin = false;     ///< there is more to do when a request begins
+  bool extras_at_begin = false;     ///< there is more to do when a request begins (also if `gated`)
   bool extras_at_end = false;       ///< there is more to do when a request ends
   bool closed = false;              ///< each client thinks, asks, thinks ...
   bool mutates = false;             ///< some requests have side effects

@@ -414,6 +414,7 @@ class OwnServers {
     working_ = servers;
     if (speed == speed_) return;
     const double old_speed = std::exchange(speed_, speed);
+    is_unimpaired_ = speed == 1;
     StopCounter<> stop;
     for (const std::uint32_t id : in_service_.take_all()) {
       stop.count();
@@ -448,7 +449,7 @@ class OwnServers {
     a.work.since = now;
     constexpr double kNever = 9.2e18;
     Duration left = Duration::max();  // a server that stands still never finishes
-    if (speed_ == 1 && a.work.left_ns < kNever) {
+    if (is_unimpaired_ && a.work.left_ns < kNever) {
       left = Duration::nanoseconds(static_cast<std::int64_t>(a.work.left_ns));
     } else if (a.work.left_ns == 0) {
       left = Duration::zero();
@@ -464,6 +465,7 @@ class OwnServers {
   std::int64_t held_ = 0;
   std::int64_t working_;
   double speed_ = 1;
+  bool is_unimpaired_ = true;  // the speed is 1
   CompletionSet in_service_;
 };
 
@@ -738,6 +740,12 @@ class ServerPool {
 
   kernel::EventKey next_completion() const {
     return ask([](const auto& s) { return s.head(); });
+  }
+  /// Several questions at once, which saves looking each time of which kind the servers are:
+  /// `use(servers)` may ask them what `OwnServers` can be asked.
+  template <class Use>
+  [[gnu::always_inline]] void with(Use use) const {
+    ask(use);
   }
   /// The attempt whose service completes next; there must be one.
   std::uint32_t next_to_complete() const {

@@ -172,6 +172,7 @@ RETRYSIM_IN_LOOP void Services::arrive(Attempt& a) {
   a.clients->recorder->passage.admitted(a.in_cohort, must_wait);
   if (s.traits().times_waits && !must_wait) time_wait(a);
   if (s.traits().watches_attempts) watch_.enter(a);
+  if (must_wait) return levels_changed(s);  // no server has begun with it
   changed(s);
 }
 
@@ -203,9 +204,9 @@ void Services::serve_at_once(Attempt& a) {
   a.pass_within(state_.now);
   RETRYSIM_TELL(Step::kServed, state_.now, a, true);
   state_.note_event(EventKind::kCompletion, a.id);
-  const Reply reply = reply_to(a);
-  count_served(a, reply);
-  hand_over(a, reply);
+  const std::uint16_t answer = answer_to(a);
+  count_served(a, answer);
+  hand_over(a, answer);
 }
 
 // True if the attempt meets a random error, or does not pass the service's throttle.
@@ -298,17 +299,25 @@ void Services::complete(Instance& s) {
   Attempt& a = s.in_service.complete(state_.now);
   state_.note_event(EventKind::kCompletion, a.id);
   watch_.leave(a);
-  served(a, reply_to(a));
+  served(a, answer_to(a));
 }
 
-// The reply to the attempt that a server has just finished; counts it if it is an error.
-RETRYSIM_IN_LOOP Reply Services::reply_to(Attempt& a) {
-  Instance& s = *a.at;
-  const Reply reply = !a.is(Attempt::kExecuted)    ? answer_without_execution(a)
-                      : s.traits().always_succeeds ? Reply{a.answer}
-                                                   : s.reply(a);
-  if (reply.answer != 0 && !a.is(Attempt::kRejection)) count_error(a, reply.answer);
-  return reply;
+// The answer to the attempt that a server has just finished; counts it if it is an error. If the
+// answer asks for the second message of the attempt, it has not been executed yet.
+RETRYSIM_IN_LOOP std::uint16_t Services::answer_to(Attempt& a) {
+  const std::uint16_t answer = !a.is(Attempt::kExecuted)        ? answer_without_execution(a)
+                               : a.at->traits().always_succeeds ? a.answer
+                                                                : answer_of(a, a.at->reply(a));
+  if (answer != 0 && !a.is(Attempt::kRejection)) count_error(a, answer);
+  return answer;
+}
+
+std::uint16_t Services::answer_of(Attempt& a, Reply reply) {
+  if (reply.goes_on) {
+    a.set(Attempt::kGoesOn);
+    a.clear(Attempt::kExecuted);
+  }
+  return reply.answer;
 }
 
 // A server has worked on the attempt, or looked at its token, and answers with an error.
@@ -318,47 +327,43 @@ void Services::count_error(const Attempt& a, std::uint16_t answer) {
   if (ran_into_it) a.at->place.recorder->error_answered();
 }
 
-// The reply to an attempt that was not executed: it is turned away, its token is known, or it is a
+// The answer to an attempt that was not executed: it is turned away, its token is known, or it is a
 // read before a retry.
-Reply Services::answer_without_execution(Attempt& a) {
+std::uint16_t Services::answer_without_execution(Attempt& a) {
   Instance& s = *a.at;
-  if (!is_read(a) || a.answer != 0) return {a.answer};  // a read may meet an error, too
+  if (!is_read(a) || a.answer != 0) return a.answer;  // a read may meet an error, too
   if (!s.traits().always_succeeds) {
     const Reply reply = s.reply(a);
-    if (reply.answer != 0) return reply;
+    if (reply.answer != 0) return answer_of(a, reply);
   }
   a.clear(Attempt::kReplay);
-  return {Answers::kSuccess, !effects_.found_effect(a.id)};
+  return answer_of(a, {Answers::kSuccess, !effects_.found_effect(a.id)});
 }
 
 // A server has finished with the attempt: counts it, gives the server its next attempt and answers.
 // This is the last step of an event or agenda entry, so the answer need not go on the agenda.
-void Services::served(Attempt& a, Reply reply) {
+void Services::served(Attempt& a, std::uint16_t answer) {
   Instance& s = *a.at;
-  count_served(a, reply);
+  count_served(a, answer);
   serve_queue(s);
   changed(s);
-  hand_over(a, reply);
+  hand_over(a, answer);
 }
 
-RETRYSIM_IN_LOOP void Services::count_served(Attempt& a, Reply reply) {
-  if (reply.goes_on) {
-    a.set(Attempt::kGoesOn);
-    a.clear(Attempt::kExecuted);
-  } else if (a.is(Attempt::kExecuted)) {
-    a.at->place.recorder->executed(a.given_up());
-    if (a.in_cohort) a.clients->recorder->executed(a.given_up(), state_.now - a.arrived);
-    if (a.is(Attempt::kMutating)) effects_.executed(a, reply.answer == 0);
-  }
+RETRYSIM_IN_LOOP void Services::count_served(Attempt& a, std::uint16_t answer) {
+  if (!a.is(Attempt::kExecuted)) return;
+  a.at->place.recorder->executed(a.given_up());
+  if (a.in_cohort) a.clients->recorder->executed(a.given_up(), state_.now - a.arrived);
+  if (a.is(Attempt::kMutating)) effects_.executed(a, answer == 0);
 }
 
-RETRYSIM_IN_LOOP void Services::hand_over(Attempt& a, Reply reply) {
-  if (a.given_up()) return served_in_vain(a, reply);
-  network_.answer_last(a, reply.answer);
+RETRYSIM_IN_LOOP void Services::hand_over(Attempt& a, std::uint16_t answer) {
+  if (a.given_up()) return served_in_vain(a, answer);
+  network_.answer_last(a, answer);
 }
 
-void Services::served_in_vain(Attempt& a, Reply reply) {
-  if (a.at->traits().logs_answers) state_.log_answer(a, reply.answer);
+void Services::served_in_vain(Attempt& a, std::uint16_t answer) {
+  if (a.at->traits().logs_answers) state_.log_answer(a, answer);
   wasted_work(a);
   answer_unused(a);
   attempts_.release(a);
@@ -523,12 +528,12 @@ void Services::calls_over(CallId id) {
   if (outcome.degraded && !outcome.failed) a.set(Attempt::kDegraded);
   s.in_service.release(a, state_.now);
   watch_.leave(a);
-  Reply reply;
+  std::uint16_t answer = Answers::kSuccess;
   if (outcome.failed) {
     s.place.recorder->error_answered();
-    reply.answer = state_.answers.of_service(s.place.service).call_failed;
+    answer = state_.answers.of_service(s.place.service).call_failed;
   }
-  served(a, reply);
+  served(a, answer);
 }
 
 void Services::token_free(const Token& token) {
@@ -583,8 +588,7 @@ void AttemptWatch::enter(Attempt& a) {
   Limit& limit = limits_[a.at->place.service];
   const EventKey key = state_.key_in(timeout);
   links_.reach(a.id);
-  limit.lane.push_back(a.id, key, link());
-  state_.queue.offer(limit.source, key);
+  if (limit.lane.push_back(a.id, key, link())) state_.queue.offer(limit.source, key);
 }
 
 RETRYSIM_IN_LOOP void AttemptWatch::leave(Attempt& a) {
@@ -646,8 +650,11 @@ void Services::branch() {
 // --- Levels.
 
 void Services::changed(Instance& s) {
-  state_.queue.set(s.place.completions, s.servers().next_completion());
-  levels_changed(s);
+  s.servers().with([&](const auto& servers) {
+    state_.queue.set(s.place.completions, servers.head());
+    if (others_observe_) return observe_levels(s);
+    record_levels(s, servers);
+  });
 }
 
 void Services::levels_changed(Instance& s) {
@@ -656,14 +663,19 @@ void Services::levels_changed(Instance& s) {
 }
 
 void Services::record_levels(const Instance& s) {
+  s.servers().with([&](const auto& servers) { record_levels(s, servers); });
+}
+
+template <class Servers>
+void Services::record_levels(const Instance& s, const Servers& servers) {
   stats::ServiceRecorder& recorder = *s.place.recorder;
-  recorder.levels({.busy = s.servers().busy(),
-                   .in_system = s.in_system(),
-                   .queued = s.queued(),
+  const std::uint64_t queued = s.queued();
+  recorder.levels({.busy = servers.busy(),
+                   .in_system = static_cast<std::uint64_t>(servers.attempts()) + queued,
+                   .queued = queued,
                    .working = s.power().working_servers(),
                    .now = state_.now});
-  if (s.servers().waste_is_a_level())
-    recorder.wasting_servers(s.servers().wasting_servers(), state_.now);
+  if (servers.waste_is_a_level()) recorder.wasting_servers(servers.wasting_servers(), state_.now);
 }
 
 void Services::observe_levels(Instance& s) {

@@ -138,13 +138,14 @@ class Services {
   bool would_be_late(const Attempt& a) const;
   void drop_from_queue(Attempt& a);
   [[gnu::noinline]] void time_wait(const Attempt& a);
-  void served(Attempt& a, Reply reply);
-  RETRYSIM_IN_LOOP Reply reply_to(Attempt& a);
-  [[gnu::noinline]] Reply answer_without_execution(Attempt& a);
+  void served(Attempt& a, std::uint16_t answer);
+  RETRYSIM_IN_LOOP std::uint16_t answer_to(Attempt& a);
+  static std::uint16_t answer_of(Attempt& a, Reply reply);
+  [[gnu::noinline]] std::uint16_t answer_without_execution(Attempt& a);
   [[gnu::noinline]] void count_error(const Attempt& a, std::uint16_t answer);
-  RETRYSIM_IN_LOOP void count_served(Attempt& a, Reply reply);
-  RETRYSIM_IN_LOOP void hand_over(Attempt& a, Reply reply);
-  [[gnu::noinline]] void served_in_vain(Attempt& a, Reply reply);
+  RETRYSIM_IN_LOOP void count_served(Attempt& a, std::uint16_t answer);
+  RETRYSIM_IN_LOOP void hand_over(Attempt& a, std::uint16_t answer);
+  [[gnu::noinline]] void served_in_vain(Attempt& a, std::uint16_t answer);
   void wasted_work(const Attempt& a);
 
   [[gnu::noinline]] bool begin_calls(Instance& s);
@@ -155,6 +156,8 @@ class Services {
   void changed(Instance& s);
   void levels_changed(Instance& s);
   void record_levels(const Instance& s);
+  template <class Servers>
+  void record_levels(const Instance& s, const Servers& servers);
   [[gnu::noinline]] void observe_levels(Instance& s);
   void sum_levels(const Instance& s);
 
