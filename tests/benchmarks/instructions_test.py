@@ -25,11 +25,11 @@ SCENARIO = HERE / "b1.toml"
 TIMERS = HERE / "closed.toml"
 DRAWN = HERE / "drawn.toml"
 STUDY = HERE.parent.parent / "scenarios" / "study-backoff-and-jitter.toml"
-HEALTHY_CEILING = 411
-OVERLOAD_CEILING = 789
-TIMERS_CEILING = 506
-DRAWN_CEILING = 494
-STUDY_CEILING = 3860  # an attempt
+HEALTHY_CEILING = 378
+OVERLOAD_CEILING = 762
+TIMERS_CEILING = 476
+DRAWN_CEILING = 476
+STUDY_CEILING = 3849  # an attempt
 REFERENCE = 143
 SKIPPED = 77  # for CTest
 
