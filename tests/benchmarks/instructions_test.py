@@ -25,11 +25,11 @@ SCENARIO = HERE / "b1.toml"
 TIMERS = HERE / "closed.toml"
 DRAWN = HERE / "drawn.toml"
 STUDY = HERE.parent.parent / "scenarios" / "study-backoff-and-jitter.toml"
-HEALTHY_CEILING = 378
-OVERLOAD_CEILING = 762
-TIMERS_CEILING = 476
-DRAWN_CEILING = 476
-STUDY_CEILING = 3849  # an attempt
+HEALTHY_CEILING = 376
+OVERLOAD_CEILING = 760
+TIMERS_CEILING = 473
+DRAWN_CEILING = 474
+STUDY_CEILING = 3845  # an attempt
 REFERENCE = 143
 SKIPPED = 77  # for CTest
 

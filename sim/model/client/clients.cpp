@@ -396,19 +396,21 @@ void Clients::connected(RequestId request) {
 
 RETRYSIM_IN_LOOP void Clients::send(ClientGroup& g, Request& r) {
   Attempt& a = state_.attempts.allocate();
+  const Time now = state_.now;
   r.phase = Request::Phase::kInFlight;
-  r.phase_since = state_.now;
+  r.phase_since = now;
   a.begin_like(g.new_attempt);
   a.number = ++r.progress.attempts;
   a.entity = r.entity;
-  a.sent = state_.now;
+  a.sent = now;
   a.request = &r;
   a.client = r.client;
   a.in_cohort = r.in_cohort;
   if (g.extras_at_send) prepare_extras(g, r, a);
   r.attempt = a.id;
-  g.recorder->sent(r.in_cohort, a.number, state_.now);
-  g.recorder->by_client.expect(r.client);
+  stats::ClientRecorder& recorder = *g.recorder;
+  recorder.sent(r.in_cohort, a.number, now);
+  recorder.by_client.expect(r.client);
   timeouts_.arm(g, r);
   if (g.hedges) hedging_.schedule(g, r);
   network_.send(g, a);

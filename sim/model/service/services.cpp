@@ -149,8 +149,9 @@ void Services::add_completion_sources() {
 
 RETRYSIM_IN_LOOP void Services::arrive(Attempt& a) {
   Instance& s = *a.at;
-  a.arrived = state_.now;
-  RETRYSIM_TELL(Step::kArrived, state_.now, a);
+  const Time now = state_.now;
+  a.arrived = now;
+  RETRYSIM_TELL(Step::kArrived, now, a);
   if (!a.is(Attempt::kSecondMessage)) record_arrival(a);
   if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {
     // Its client gave up while it was on its way.
@@ -158,7 +159,7 @@ RETRYSIM_IN_LOOP void Services::arrive(Attempt& a) {
     return attempts_.release(a);
   }
   if (s.traits().screens_arrivals && is_answered_at_the_door(a)) return;
-  Instance::Admission admission = s.admit(a, state_.now);
+  Instance::Admission admission = s.admit(a, now);
   if (admission >= Instance::Admission::kFull) {
     if (s.traits().evicts && admission == Instance::Admission::kFull)
       admission = admit_in_place_of_another(a);
@@ -371,15 +372,16 @@ void Services::served_in_vain(Attempt& a, std::uint16_t answer) {
 
 // Free servers take what waits.
 void Services::serve_queue(Instance& s) {
+  const Time now = state_.now;
   bool is_first = true;
-  while (Attempt* next = s.take_from_queue(state_.now)) {
+  while (Attempt* next = s.take_from_queue(now)) {
     Attempt& a = *next;
     if (!is_first) limits_.count_work(1);  // there may be any number
     is_first = false;
     if (s.traits().screens_queue && leaves_unserved(a)) continue;
-    s.start(a, state_.now);
+    s.start(a, now);
     if (a.is(Attempt::kRejection)) continue;
-    a.clients->recorder->passage.started(a.in_cohort, state_.now - a.arrived);
+    a.clients->recorder->passage.started(a.in_cohort, now - a.arrived);
     if (s.traits().times_waits) time_wait(a);
   }
 }
