@@ -168,6 +168,14 @@ inline constexpr bool kIsInput =
     std::is_same_v<Struct, ServiceName> || std::is_same_v<Struct, ServiceNames> ||
     std::is_same_v<Struct, ErrorTexts>;
 
+/// A struct as it is before any key has been stored in it. One of each kind: with one for each key
+/// the program would begin with hundreds of kilobytes of them.
+template <class Struct>
+const Struct& untouched() {
+  static const Struct all_defaults{};
+  return all_defaults;
+}
+
 /// Access to the member at a path of member pointers, the first of which belongs to a slot's
 /// struct: into<&ServiceSpec::queue, &QueueSpec::capacity>. Retry rules can also be read back.
 template <auto kFirst, auto... kRest>
@@ -187,10 +195,10 @@ inline constexpr Access into = [] {
   if constexpr (std::is_enum_v<T>) access.words = kWords<T>;
   if constexpr (!kIsInput<Struct>) {
     access.in_use = [](const FilledSlots& s) {
-      static const Struct untouched{};
       const Struct& now = s.to<Struct>();
+      const Struct& before = untouched<Struct>();
       return parts_are_on<kFirst, kRest...>(now) &&
-             !is_untouched<T>(((now.*kFirst).*....*kRest), ((untouched.*kFirst).*....*kRest));
+             !is_untouched<T>(((now.*kFirst).*....*kRest), ((before.*kFirst).*....*kRest));
     };
     if constexpr (std::is_enum_v<T>) {
       access.word = [](const FilledSlots& s) {

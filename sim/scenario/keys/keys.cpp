@@ -96,6 +96,9 @@ const KeyScope& key_scope(std::string_view pattern) {
 
 std::vector<KeyInfo> joined_keys(std::initializer_list<std::span<const KeyInfo>> parts) {
   std::vector<KeyInfo> all;
+  std::size_t count = 0;
+  for (const auto& part : parts) count += part.size();
+  all.reserve(count);
   for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
