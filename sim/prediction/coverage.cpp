@@ -22,6 +22,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace retrysim::prediction {
@@ -687,32 +688,61 @@ std::string known_as(std::string pattern) {
   return pattern.starts_with(kCalls) ? "client.*." + pattern.substr(kCalls.size()) : pattern;
 }
 
-/// Whether `keys` contain the key, or a table that it is in ("service.*.ejection.*"). Names of
-/// answers are a key ("service.*.errors.*").
-bool names_key(std::string_view keys, std::string_view pattern) {
-  while (!keys.empty()) {
-    const std::size_t blank = std::min(keys.find(' '), keys.size());
-    const std::string_view name = keys.substr(0, blank);
-    if (name == pattern) return true;
-    const bool is_table = name.ends_with(".*") && !name.ends_with(".errors.*");
-    if (is_table && pattern.starts_with(name.substr(0, name.size() - 1))) return true;
-    keys.remove_prefix(std::min(blank + 1, keys.size()));
+/// The rows of `kModelled` by what they name: a key, or a table of keys ("service.*.ejection.*").
+class NamedRows {
+ public:
+  NamedRows() {
+    for (const Modelled& row : kModelled) {
+      for (std::string_view keys = row.keys; !keys.empty();) {
+        const std::size_t blank = std::min(keys.find(' '), keys.size());
+        named_.emplace_back(keys.substr(0, blank), &row);
+        keys.remove_prefix(std::min(blank + 1, keys.size()));
+      }
+    }
+    std::ranges::sort(named_);
   }
-  return false;
-}
+
+  /// The rows that name the key, or a table that it is in, in the order of `kModelled`.
+  std::vector<const Modelled*> of(std::string_view pattern) const {
+    std::vector<const Modelled*> rows;
+    append(pattern, rows);
+    for (std::size_t dot = pattern.find('.'); dot < pattern.size();
+         dot = pattern.find('.', dot + 1)) {
+      const std::string table = std::string(pattern.substr(0, dot + 1)) + "*";
+      // Names of answers are a key ("service.*.errors.*").
+      if (table != pattern && !table.ends_with(".errors.*")) append(table, rows);
+    }
+    std::ranges::sort(rows);
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    return rows;
+  }
+
+ private:
+  void append(std::string_view name, std::vector<const Modelled*>& rows) const {
+    const auto before = [](const auto& named, std::string_view asked) {
+      return named.first < asked;
+    };
+    for (auto it = std::lower_bound(named_.begin(), named_.end(), name, before);
+         it != named_.end() && it->first == name; ++it) {
+      rows.push_back(it->second);
+    }
+  }
+
+  std::vector<std::pair<std::string_view, const Modelled*>> named_;
+};
 
 /// The coverage of all keys by scope, in the order of the keys.
 const std::vector<std::vector<KeyCoverage>>& coverage_of_keys() {
   static const std::vector<std::vector<KeyCoverage>> all = [] {
+    const NamedRows named;
     std::vector<std::vector<KeyCoverage>> scopes;
     for (const scenario::KeyScope& scope : scenario::key_scopes()) {
       std::vector<KeyCoverage>& keys = scopes.emplace_back();
+      keys.reserve(scope.keys.size());
       for (const scenario::KeyInfo& key : scope.keys) {
         KeyCoverage& its = keys.emplace_back();
         its.pattern = known_as(scenario::key_pattern(scope, key));
-        for (const Modelled& row : kModelled) {
-          if (names_key(row.keys, its.pattern)) its.rows.push_back(&row);
-        }
+        its.rows = named.of(its.pattern);
       }
     }
     return scopes;
