@@ -622,6 +622,9 @@ class KeptTables {
   std::map<std::string, ResultTable, std::less<>> tables_;
 };
 
+/// Members that repeat tables, from which pictures take them: most of a run's text.
+constexpr std::array<std::string_view, 2> kSaidInTables = {"summary", "phases"};
+
 }  // namespace
 
 void Document::write_files(ResultFolder& folder) const {
@@ -644,7 +647,7 @@ void Document::write_files(ResultFolder& folder) const {
   folder.write(std::string(kResultJson), [&](Sink& sink) {
     JsonText text = members_text();
     JsonText whole = text;
-    auto members = json_in(kResultJson, whole.end_object().take());
+    auto members = json_in(kResultJson, whole.end_object().take(), kSaidInTables);
     auto pictures = pictures_of(members, [&](std::string_view name) { return tables.find(name); });
     text.key("pictures").json(pictures);
     take_apart(pictures);

@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -82,27 +83,25 @@ JsonText& JsonText::real(std::optional<double> value) {
 }
 
 JsonText& JsonText::json(const nlohmann::ordered_json& value) {
-  stop_point();
-  const auto is_container = [](const auto& part) { return part.is_structured(); };
-  // In parts, since a whole picture of a large graph takes long.
-  if (value.is_array() && std::ranges::any_of(value, is_container)) {
-    begin_array();
-    for (const nlohmann::ordered_json& element : value) json(element);
-    return end_array();
+  using Type = nlohmann::ordered_json::value_t;
+  switch (value.type()) {
+    case Type::array:
+      begin_array();
+      for (const nlohmann::ordered_json& element : value) json(element);
+      return end_array();
+    case Type::object:
+      return begin_object().members(value).end_object();
+    case Type::string:
+      return text(value.get_ref<const std::string&>());
+    case Type::number_unsigned:
+      return integer(value.get<std::uint64_t>());
+    case Type::number_float:
+      return real(value.get<double>());
+    default:  // rare, and on one line
+      next();
+      text_ += dumped(value);
+      return *this;
   }
-  if (value.is_object() && std::ranges::any_of(value, is_container)) {
-    return begin_object().members(value).end_object();
-  }
-  next();
-  // Texts have no line feeds: these are escaped.
-  const std::string lines = dumped(value);
-  for (std::size_t at = 0; at < lines.size();) {
-    const std::size_t feed = std::min(lines.find('\n', at), lines.size());
-    text_.append(lines, at, feed - at);
-    if (feed < lines.size()) new_line();
-    at = feed + 1;
-  }
-  return *this;
 }
 
 JsonText& JsonText::members(const nlohmann::ordered_json& object) {

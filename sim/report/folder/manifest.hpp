@@ -57,6 +57,9 @@ nlohmann::ordered_json read_json(const std::filesystem::path& file,
 
 /// The JSON of `text`, the content of `file`.
 nlohmann::ordered_json json_in(const std::filesystem::path& file, const std::string& text);
+/// As above, of a text by JsonText, without the members of the outermost object in `skip`.
+nlohmann::ordered_json json_in(const std::filesystem::path& file, std::string text,
+                               std::span<const std::string_view> skip);
 
 /// Frees what the members of `json` hold, with stop points: of a large result that takes long.
 void take_apart(nlohmann::ordered_json& json);

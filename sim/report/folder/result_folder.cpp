@@ -254,7 +254,7 @@ std::vector<std::string> files_of(const nlohmann::ordered_json& json) {
 /// The result.json of a folder, damaged or not; empty if it is not of this program.
 std::optional<nlohmann::ordered_json> read_earlier_result(const fs::path& folder) {
   // These members are most of the file, and do not say what it is a result of.
-  constexpr std::array<std::string_view, 2> kSkip = {"summary", "phases"};
+  constexpr std::array<std::string_view, 3> kSkip = {"summary", "phases", "pictures"};
   try {
     auto json = read_json(folder / kResultJson, kSkip);
     const auto program = json.find("program");

@@ -670,11 +670,10 @@ class RunPictures {
 
   std::optional<double> summary(const std::string& variant, const std::string& client,
                                 std::string_view metric) const {
-    for (const Json& row : result_.json.value("summary", Json::array())) {
-      if (row.at("metric") == metric && row.at("variant") == variant &&
-          row.at("client") == client && row.at("mean").is_number()) {
-        return row.at("mean").get<double>();
-      }
+    const PictureRows& rows = result_.table("summary.csv");
+    for (const std::size_t row :
+         rows.having({{"variant", variant}, {"client", client}, {"metric", metric}})) {
+      if (const auto mean = rows.number(row, "mean")) return mean;
     }
     return std::nullopt;
   }
@@ -1207,20 +1206,19 @@ void add_comparison_picture(PictureJson& pictures, const PictureResult& result) 
   }
   // A panel shows success against work.
   std::vector<std::optional<std::array<double, 6>>> points(names.size());
-  for (const Json& row : info.value("summary", Json::array())) {
-    const auto at = place.find(row.at("variant").get<std::string>());
-    if (at == place.end() || row.at("client") != "all" || !row.at("mean").is_number()) continue;
-    const bool work = row.at("metric") == "amplification";
-    if (!work && row.at("metric") != "success_rate") continue;
-    auto& point = points[at->second];
-    if (!point) point.emplace().fill(kNever);
-    const auto end = [&](const char* name) {
-      return row.at(name).is_number() ? row.at(name).get<double>() : kNever;
-    };
-    const std::size_t first = work ? 0 : 1;
-    (*point)[first] = end("mean");
-    (*point)[work ? 4 : 2] = end("ci_low");
-    (*point)[work ? 5 : 3] = end("ci_high");
+  const PictureRows& summary = result.table("summary.csv");
+  for (const char* metric : {"amplification", "success_rate"}) {
+    for (const std::size_t row : summary.having({{"client", "all"}, {"metric", metric}})) {
+      const auto at = place.find(summary.text(row, "variant"));
+      if (at == place.end() || !summary.number(row, "mean")) continue;
+      auto& point = points[at->second];
+      if (!point) point.emplace().fill(kNever);
+      const auto end = [&](const char* name) { return summary.number(row, name).value_or(kNever); };
+      const bool work = std::string_view(metric) == "amplification";
+      (*point)[work ? 0 : 1] = end("mean");
+      (*point)[work ? 4 : 2] = end("ci_low");
+      (*point)[work ? 5 : 3] = end("ci_high");
+    }
   }
   double left = std::numeric_limits<double>::infinity(), right = -left, low = left, high = -left;
   Json panel = panel_json("work", "Success against work: better is higher and to the left", {}, {});

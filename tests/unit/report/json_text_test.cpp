@@ -101,6 +101,30 @@ TEST_CASE("JSON text: writing and reading end when they are asked to") {
   CHECK_THROWS_AS(read_json(folder.path() / "large.json"), retrysim::Interrupted);
 }
 
+TEST_CASE("JSON of results: what is left out is left out of a sealed text, too") {
+  // Texts and names that look like members of the outermost object, but are inside of one.
+  Json json;
+  json["program"] = "retrysim";
+  json["summary"] = {{{"text", "\n  \"keys\": 1"}, {"keys", {{"summary", 1}}}}, {}};
+  json["keys"] = {{"summary", 2}, {"phases", Json::array({1, Json::object()})}};
+  json["phases"] = Json::array();
+  json["last"] = 3;
+  const std::string text = sealed(json, ResultIdentity("a"), {});
+  retrysim::test::TemporaryFolder folder;
+  const auto file = folder.path() / "result.json";
+  std::ofstream(file) << text;
+  constexpr std::array<std::string_view, 4> kSkip = {"summary", "phases", "absent", "files"};
+  Json without = Json::parse(text);
+  for (const std::string_view name : kSkip) without.erase(std::string(name));
+  CHECK(read_json(file, kSkip).dump() == without.dump());
+  CHECK(json_in(file, text, kSkip).dump() == without.dump());
+
+  std::string damaged = text;  // inside of what would be left out
+  damaged.replace(damaged.find("\"text\""), 1, "!");
+  std::ofstream(file) << damaged;
+  CHECK_THROWS_AS(read_json(file, kSkip), DamagedResult);
+}
+
 TEST_CASE("JSON of results: members keep their order, and some are left out") {
   retrysim::test::TemporaryFolder folder;
   const auto file = folder.path() / "a.json";
