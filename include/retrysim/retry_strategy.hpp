@@ -330,19 +330,27 @@ class RetryStates {
     return quota_scope_ > RetryScope::kGroup || limiter_scope_ > RetryScope::kGroup;
   }
   /// Whether clients remember nothing: all members of `of` are null.
-  bool empty() const { return quotas_.empty() && limiters_.empty() && !beyond_; }
+  bool empty() const { return quotas_.empty() && limiters() == 0 && !beyond_; }
   /// Whether the only state is quotas of whole tokens, one for each client or for all: a success
   /// then changes nothing while the quota is full.
   bool only_quotas() const {
-    return !quotas_.empty() && accruals_.empty() && limiters_.empty() && !beyond_ && !keep_apart();
+    return !quotas_.empty() && accruals_.empty() && limiters() == 0 && !beyond_ && !keep_apart();
   }
   const std::vector<RetryQuota>& quotas() const { return quotas_; }
-  bool limit_send_rate() const { return !limiters_.empty(); }
+  bool limit_send_rate() const { return !limiter_places_.empty(); }
   bool throttle() const { return !std::get<std::vector<ClientThrottle>>(limit_states_).empty(); }
-  std::size_t limiters() const { return limiters_.size(); }
-  SendRateLimiter& limiter(std::size_t number) { return limiters_[number]; }
+  std::size_t limiters() const { return limiter_places_.size(); }
+  SendRateLimiter& limiter(std::size_t number) { return limiters_[place_of_limiter(number)]; }
+  /// The place of a limiter among those that have been asked for, in the order in which they were.
+  /// It is made when it is asked for: of very many clients, few send anything within one run.
+  std::size_t place_of_limiter(std::size_t number) {
+    const std::uint32_t place = limiter_places_[number];
+    return place != kNotMade ? place : make_limiter(number);
+  }
+  /// Where the place is kept.
+  const std::uint32_t& limiter_place(std::size_t number) const { return limiter_places_[number]; }
   /// The number of a client's limiter.
-  std::size_t limiter_of(std::size_t client) const { return limiters_.size() == 1 ? 0 : client; }
+  std::size_t limiter_of(std::size_t client) const { return limiters() == 1 ? 0 : client; }
   std::size_t limiter_of(std::size_t client, const StatePlace& place) const {
     return at(limiter_scope_, client, place);
   }
@@ -354,7 +362,7 @@ class RetryStates {
       state.quota = &quotas_[bucket];
       if (!accruals_.empty()) state.accrual = &accruals_[bucket];
     }
-    if (!limiters_.empty()) state.limiter = &limiters_[limiter];
+    if (limit_send_rate()) state.limiter = &this->limiter(limiter);
     if (beyond_) [[unlikely]] {
       std::apply([&](auto&... all) { state.limits = {(all.empty() ? nullptr : &all[client])...}; },
                  limit_states_);
@@ -371,7 +379,12 @@ class RetryStates {
   StateCounts counts_;
   std::vector<RetryQuota> quotas_;
   std::vector<QuotaAccrual> accruals_;
-  std::vector<SendRateLimiter> limiters_;
+  static constexpr std::uint32_t kNotMade = ~std::uint32_t{0};
+  std::size_t make_limiter(std::size_t number);
+
+  std::vector<std::uint32_t> limiter_places_;  // by number
+  std::vector<SendRateLimiter> limiters_;      // by place
+  SendRateLimiter new_limiter_;                // as each begins
   template <class Limit>
   using OfClients = std::vector<Limit>;
   ForRetryLimits<OfClients> limit_states_;

@@ -258,8 +258,10 @@ void RetryStates::take_memory(const RetryRules& rules, std::size_t clients, Time
     if (quota.accrues()) take(accruals_, buckets, QuotaAccrual{.refilled_at = start});
   }
   if (rules.rate_limit.enabled) {
-    take(limiters_, states_of(rules.rate_limit.scope, clients, counts),
-         SendRateLimiter(start, rules.rate_limit));
+    const std::size_t limiters = states_of(rules.rate_limit.scope, clients, counts);
+    take(limiter_places_, limiters, kNotMade);
+    take.room(limiters_, limiters, limiters);
+    new_limiter_ = SendRateLimiter(start, rules.rate_limit);
   }
   const auto take_limit = [&]<class Limit>(std::vector<Limit>& states) {
     const typename Limit::Rules& its_rules = rules.of_limit<typename Limit::Rules>();
@@ -275,9 +277,18 @@ RetryStates::RetryStates(const RetryRules& rules, std::size_t clients, Time star
     : counts_(counts) {
   const kernel::Claim claim;
   take_memory(rules, clients, start, counts, claim);
+  // They are filled from the front, as far as they are needed.
+  kernel::use_large_pages(limiters_.data(), limiters_.capacity() * sizeof(SendRateLimiter));
   if (rules.quota.enabled) quota_scope_ = rules.quota.scope;
   if (rules.rate_limit.enabled) limiter_scope_ = rules.rate_limit.scope;
   beyond_ = clients > 0 && rules.has_limits();
+}
+
+std::size_t RetryStates::make_limiter(std::size_t number) {
+  limiters_.push_back(new_limiter_);
+  const std::size_t place = limiters_.size() - 1;
+  limiter_places_[number] = static_cast<std::uint32_t>(place);
+  return place;
 }
 
 std::uint64_t RetryStates::bytes(const RetryRules& rules, std::size_t clients,

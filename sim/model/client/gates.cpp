@@ -79,7 +79,7 @@ GateResult SendGate::take_tokens(ClientGroup& g, Request& r) {
   const std::size_t number = g.limiter_of(r);
   SendRateLimiter& limiter = g.states->limiter(number);
   // With recheck nobody stands in line.
-  const bool first_in_line = !queues_[g.holder].of_limiters[number].first.exists();
+  const bool first_in_line = !has_waiters(g, number);
   if (first_in_line && limiter.try_acquire(state_.now, r.send_tokens)) {
     r.send_tokens = 0;
     return GateResult::kGoes;
@@ -123,9 +123,16 @@ GateResult SendGate::wait_over(ClientGroup& g, Request& r) {
   return GateResult::kGoes;
 }
 
+SendGate::Queue& SendGate::queue_of(const ClientGroup& g, std::size_t limiter) {
+  std::vector<Queue>& queues = queues_[g.holder].of_limiters;
+  const std::size_t place = g.states->place_of_limiter(limiter);
+  if (place >= queues.size()) queues.resize(place + 1);
+  return queues[place];
+}
+
 void SendGate::join_queue(ClientGroup& g, Request& r) {
   const std::size_t limiter = g.limiter_of(r);
-  Queue& queue = queues_[g.holder].of_limiters[limiter];
+  Queue& queue = queue_of(g, limiter);
   r.phase = Request::Phase::kWaitingToSend;
   r.phase_since = state_.now;
   RETRYSIM_TELL(Step::kWaiting, state_.now, r, -1);
@@ -136,7 +143,7 @@ void SendGate::join_queue(ClientGroup& g, Request& r) {
 
 void SendGate::leave_queue(ClientGroup& g, Request& r) {
   const std::size_t limiter = g.limiter_of(r);
-  Queue& queue = queues_[g.holder].of_limiters[limiter];
+  Queue& queue = queue_of(g, limiter);
   const bool was_first = queue.first == r.id;
   queue.leave(r, state_.requests);
   g.recorder->send_waits.ends(r.in_cohort, state_.now - r.phase_since, state_.now);
@@ -146,9 +153,9 @@ void SendGate::leave_queue(ClientGroup& g, Request& r) {
 // When the first waiter of a limiter can have its tokens, at the present fill rate.
 void SendGate::schedule_wake(ClientGroup& g, std::size_t number) {
   Queues& own = queues_[g.holder];
-  const Queue& queue = own.of_limiters[number];
-  const auto position = [&own](std::uint32_t n) -> std::uint32_t& {
-    return own.of_limiters[n].wake_position;
+  const Queue& queue = queue_of(g, number);
+  const auto position = [this, &g](std::uint32_t n) -> std::uint32_t& {
+    return queue_of(g, n).wake_position;
   };
   const auto entry = static_cast<std::uint32_t>(number);
   if (queue.wake_position != kNone) own.wakes.erase(entry, position);
@@ -162,11 +169,10 @@ void SendGate::schedule_wake(ClientGroup& g, std::size_t number) {
 }
 
 Request* SendGate::wake(ClientGroup& g) {
-  const Queues& own = queues_[g.index];
-  const std::uint32_t limiter = own.wakes.front();
+  const std::uint32_t limiter = queues_[g.index].wakes.front();
   state_.note_event(EventKind::kSendTokenDue, limiter);
-  assert(own.of_limiters[limiter].first.exists());
-  Request& r = state_.requests[own.of_limiters[limiter].first];
+  assert(has_waiters(g, limiter));
+  Request& r = state_.requests[queue_of(g, limiter).first];
   if (!g.states->limiter(limiter).try_acquire(state_.now, r.send_tokens)) {
     schedule_wake(g, limiter);
     return nullptr;

@@ -75,13 +75,13 @@ class SendGate {
   };
   /// The queues of one group in adaptive mode, or of all groups whose limiters it holds.
   struct Queues {
-    std::vector<Queue> of_limiters;
-    kernel::IndexedHeap wakes;  ///< by limiter: when its first waiter can have a token
+    std::vector<Queue> of_limiters;  ///< by place (`RetryStates::place_of_limiter`)
+    kernel::IndexedHeap wakes;       ///< by limiter: when its first waiter can have a token
     std::uint32_t source = kNone;
 
     template <class Take>
     void take_memory(std::size_t limiters, Take& take) {
-      take(of_limiters, limiters);
+      take.room(of_limiters, limiters, limiters);
     }
   };
 
@@ -101,12 +101,10 @@ class SendGate {
   /// Takes the memory for all groups, and adds their sources.
   void prepare();
   [[gnu::noinline]] GateResult pass(ClientGroup& g, Request& r);
-  /// The client is going to make a request soon: fetches its limiter and queue from memory.
+  /// The client is going to make a request soon: fetches from memory where its limiter is.
   [[gnu::always_inline]] void expect(const ClientGroup& g, ClientId client) const {
     if (!g.states->limit_send_rate() || g.keeps_states_apart) return;
-    const std::size_t number = g.states->limiter_of(client);
-    kernel::prefetch(g.states->limiter(number));
-    kernel::prefetch(queues_[g.holder].of_limiters[number]);
+    kernel::prefetch(g.states->limiter_place(g.states->limiter_of(client)));
   }
   /// Takes the send tokens that the request needs.
   [[gnu::noinline]] GateResult take_tokens(ClientGroup& g, Request& r);
@@ -123,7 +121,7 @@ class SendGate {
   [[gnu::noinline]] void limiter_changed(ClientGroup& g, const Request& r) {
     if (!g.states->limit_send_rate()) return;
     const std::size_t limiter = g.limiter_of(r);
-    if (queues_[g.holder].of_limiters[limiter].first.exists()) schedule_wake(g, limiter);
+    if (has_waiters(g, limiter)) schedule_wake(g, limiter);
   }
   /// The first waiter that is due, at one of the limiters that the group holds, can have its
   /// tokens: the request goes on. Null if it has to wait a little longer.
@@ -131,6 +129,11 @@ class SendGate {
   kernel::EventKey next_wake(GroupId group) const { return queues_[group].wakes.head(); }
 
  private:
+  /// Whether requests wait for tokens of a limiter; none do before it is active.
+  bool has_waiters(const ClientGroup& g, std::size_t limiter) {
+    return g.states->limiter(limiter).enabled() && queue_of(g, limiter).first.exists();
+  }
+  Queue& queue_of(const ClientGroup& g, std::size_t limiter);
   void join_queue(ClientGroup& g, Request& r);
   void schedule_wake(ClientGroup& g, std::size_t limiter);
 

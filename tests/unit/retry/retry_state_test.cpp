@@ -399,3 +399,25 @@ TEST_CASE("a quota that is asked first gives back what the budget refuses") {
   CHECK(token.outcome() == Outcome::kQuotaExceeded);
   CHECK(strategy.quota() == 500);
 }
+
+TEST_CASE("A limiter is made when it is asked for, and stays with its client") {
+  RetryRules rules;
+  rules.rate_limit.enabled = true;
+  RetryStates states(rules, 1000, Time::zero());
+  CHECK(states.limiters() == 1000);
+  CHECK(states.limit_send_rate());
+  const Time later = Time::zero() + Duration::seconds(2);
+  states.of(700).limiter->on_response(later, true);
+  CHECK(states.place_of_limiter(700) == 0);
+  CHECK(states.place_of_limiter(3) == 1);
+  CHECK(states.place_of_limiter(999) == 2);
+  CHECK(states.place_of_limiter(700) == 0);
+  CHECK(states.limiter(700).enabled());
+  CHECK_FALSE(states.limiter(3).enabled());
+  // Whoever comes late begins as everybody did.
+  SendRateLimiter alone(Time::zero(), rules.rate_limit);
+  alone.on_response(later, false);
+  states.limiter(999).on_response(later, false);
+  CHECK(states.limiter(999).measured_rate() == alone.measured_rate());
+  CHECK(states.limiter(999).fill_rate() == alone.fill_rate());
+}
