@@ -40,6 +40,15 @@ struct MetricInput {
     return group ? std::span(run.clients[*group].bins) : std::span(run.all_bins);
   }
   double window_s() const { return (run.window_end - run.window_start).in_seconds(); }
+
+  /// The recovery after the last disturbance.
+  struct LastRecovery {
+    bool disturbed = false;         ///< there is a disturbance to recover from
+    std::optional<double> seconds;  ///< after its end; empty: not within the run
+    double not_before_s = 0;        ///< without recovery: how long it has not come
+  };
+  /// Found by the first metric that needs it, for all: it takes longer than all other metrics.
+  mutable std::optional<LastRecovery> last_recovery = std::nullopt;
 };
 
 /// The kind of a metric. The first six kinds also define its value: `sum` is the number of events,

@@ -203,14 +203,24 @@ std::optional<double> arrival_dispersion(const MetricInput& in) {
   return dispersion_index(arrival_counts(in.run, in.bins(), false).counts);
 }
 
-std::optional<double> recovery(const MetricInput& in) {
-  const auto found = final_recovery(in.scenario, in.run, in.group);
-  return found ? found->seconds : std::nullopt;
+namespace {
+
+const MetricInput::LastRecovery& last_recovery(const MetricInput& in) {
+  if (!in.last_recovery) {
+    const auto found = final_recovery(in.scenario, in.run, in.group);
+    in.last_recovery = found ? MetricInput::LastRecovery{true, found->seconds, found->not_before_s}
+                             : MetricInput::LastRecovery{};
+  }
+  return *in.last_recovery;
 }
 
+}  // namespace
+
+std::optional<double> recovery(const MetricInput& in) { return last_recovery(in).seconds; }
+
 std::optional<double> recovery_censored(const MetricInput& in) {
-  const auto found = final_recovery(in.scenario, in.run, in.group);
-  return found && !found->seconds ? std::optional<double>(found->not_before_s) : std::nullopt;
+  const MetricInput::LastRecovery& last = last_recovery(in);
+  return last.disturbed && !last.seconds ? std::optional(last.not_before_s) : std::nullopt;
 }
 
 std::optional<double> recovered(const MetricInput& in) {
