@@ -38,8 +38,12 @@ constexpr std::string_view kSpike = "spike", kNothing = "nothing";
 constexpr Trouble kTroubles[] = {
     {"half-the-servers", "when it loses half of its servers for 30 s", "capacity", "0.5",
      "of the servers are left, as in a bad deploy or when a zone is lost"},
-    {"outage", "when it is down for 30 s", "unreachable", "true",
-     "connections are refused; black_hole = true would not answer at all"},
+    {"outage", "when it is down for 30 s", "capacity", "0",
+     "no server works and what arrives waits; instead, unreachable = true: connections are "
+     "refused; black_hole = true: nothing is answered"},
+    {"refused", "when it refuses connections for 30 s", "unreachable", "true",
+     "puts no work on the servers; instead, capacity = 0: no server works and what arrives waits; "
+     "black_hole = true: nothing is answered"},
     {"slow", "when every request takes five times as long for 30 s", "speed", "0.2",
      "of the usual speed, as with a database that lacks an index"},
     {"errors", "when a third of all attempts fail for 30 s", "errors", "{ unavailable = 0.33 }",
@@ -47,7 +51,8 @@ constexpr Trouble kTroubles[] = {
     {kSpike, "when three times as many requests come for 30 s", "", "", ""},
     {kNothing, "while nothing is wrong", "", "", ""}};
 
-constexpr std::string_view kTroubleWords = "half-the-servers|outage|slow|errors|spike|nothing";
+constexpr std::string_view kTroubleWords =
+    "half-the-servers|outage|refused|slow|errors|spike|nothing";
 
 const Trouble* trouble_named(std::string_view word) {
   const auto found = std::ranges::find(kTroubles, word, &Trouble::word);
@@ -301,9 +306,10 @@ constexpr FirstQuestion kQuestions[] = {
      "newest release known",
      [](const FirstAnswers&) { return std::string("botocore"); }, client_names, read_client},
     {"fault", kTroubleWords, "what goes wrong",
-     "; default half-the-servers. All but nothing last 30 s: half of the servers are lost, "
-     "connections are refused, requests take five times as long, a third of the attempts fail, "
-     "three times as many requests come",
+     "; default half-the-servers. For 30 s half of the servers are lost, or (outage) no server "
+     "works and what arrives waits, or (refused) connections are refused, which puts no work on "
+     "the servers, or (slow) requests take five times as long, or (errors) a third of the attempts "
+     "fail, or (spike) three times as many requests come",
      [](const FirstAnswers&) { return std::string(kTroubles[0].word); },
      [] { return split_words(kTroubleWords); }, read_fault}};
 

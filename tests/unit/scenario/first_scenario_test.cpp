@@ -136,6 +136,16 @@ TEST_CASE("what the answers mean is in the scenario") {
   CHECK(s.faults[0].speed == 0.2);
   CHECK(s.faults[0].duration == Duration::seconds(30));
 
+  // In an outage what arrives waits for the servers; a refused connection puts no work on them.
+  const auto fault = [](const std::string& word) {
+    return loaded(answers({{"rate", "20"}, {"service-time", "100ms"}, {"fault", word}}))
+        .scenario.faults[0];
+  };
+  CHECK(fault("outage").capacity == 0);
+  CHECK_FALSE(fault("outage").unreachable);
+  CHECK(fault("refused").capacity == 1);
+  CHECK(fault("refused").unreachable);
+
   // 25 are busy; 70 % of 36 are 25.2.
   const FirstAnswers usual = answers({{"rate", "100"}, {"service-time", "250ms"}});
   CHECK(usual.servers == 36);
