@@ -71,10 +71,13 @@ std::string said_probability(double p, bool as_cases) {
 /// "5.7 %", "1 in 12 million".
 std::string said_probability(double p) { return said_probability(p, is_small(p)); }
 
+/// Whether it says nothing that a probability is below this.
+bool is_no_bound(double p) { return p > 0.995; }
+
 /// As the end of "below ".
 std::string said_bound(double p) {
   constexpr double kLeastSaid = 1e-15;
-  return p > 0.995 ? "100 %" : said_probability(p < kLeastSaid ? kLeastSaid : p);
+  return is_no_bound(p) ? "100 %" : said_probability(p < kLeastSaid ? kLeastSaid : p);
 }
 
 /// A probability with the ends of its interval, all in one form.
@@ -194,6 +197,9 @@ class RiskReport {
         "as many runs could make it, and may miss more often than one time in twenty");
     add([](const RiskStudy& s) { return !s.per_s && std::isinf(s.per_s_below); },
         "too little was simulated to say anything; a larger --effort allows more");
+    add([this](const RiskStudy& s) { return has_no_bound(s); },
+        "too little was simulated to bound the chance within the period; give more --effort, or a "
+        "shorter period (--per)");
     add(
         [this](const RiskStudy& s) {
           return s.per_s && s.per_s->high / s.per_s->mean - 1 > 1.5 * plan_.precision;
@@ -355,6 +361,13 @@ class RiskReport {
   }
 
  private:
+  /// Whether all that is known is a bound of the rate under which the event may still be certain.
+  bool has_no_bound(const RiskStudy& s) const {
+    if (s.per_s || s.drawn || std::isinf(s.per_s_below)) return false;
+    const double b = s.per_s_below;
+    return is_no_bound(risk_within({b, b, b}, plan_.period).high);
+  }
+
   bool is_collapse() const { return plan_.event == "collapse"; }
 
   /// "periods of 30 days".
@@ -510,7 +523,7 @@ class RiskReport {
   std::string chance(const RiskRow& r) const {
     const Ranged p = r.probability();
     const std::string period = said_period(plan_.period);
-    if (!r.is_known()) return "";
+    if (!r.is_known() || has_no_bound(r.study)) return "";  // a note says it
     if (!p.value) {
       return fmt::format("The chance that it happens within {} is below {}.", period,
                          said_bound(*p.high));
