@@ -146,8 +146,11 @@ def marks_along(series, count, size):
     return {"marker": series["own_mark"], "markersize": size.points(6), "markevery": (first, step)}
 
 
+def is_hollow(series):
+    return series.get("mark") == "ring" or series.get("hollow", False)
+
+
 def draw_marks(axis, series, x, y, size):
-    hollow = series["mark"] == "ring" or series.get("hollow")
     ink = size.colour(series["colour"])
     mark = series.get("own_mark", MARKS[series["mark"]])
     if "line" not in series:  # not clipped, for whole marks at the edge; but nothing beyond it
@@ -155,7 +158,8 @@ def draw_marks(axis, series, x, y, size):
         x, y = x[(x >= low) & (x <= high)], y[(x >= low) & (x <= high)]
     axis.plot(x, y, mark, linestyle="none", color=ink, zorder=4, markeredgewidth=size.points(1.6),
               markersize=size.points(10 if series["mark"] != "dot" else 5),
-              markerfacecolor="white" if series.get("hollow") else "none" if hollow else ink,
+              markerfacecolor="white" if series.get("hollow") else
+              "none" if is_hollow(series) else ink,
               markeredgecolor=ink, clip_on="line" in series)
 
 
@@ -373,7 +377,7 @@ def entries_of(panel, size):
             mark = series.get("own_mark") or \
                 MARKS.get(series.get("mark") or series.get("end"), "")
             handle = Line2D([], [], marker=mark, **look_of(series, size),
-                            markerfacecolor="none" if series.get("mark") == "ring" else None)
+                            markerfacecolor="none" if is_hollow(series) else None)
             if not (series.get("line") or "steps" in series):
                 handle.set_linestyle("none")
         entries.setdefault(text_of(series), handle)

@@ -112,6 +112,10 @@ class Room:
         if "cells" in panel and "classes" not in panel["cells"] and "texts" not in panel["cells"]:
             self.right = 0.9  # the scale of its colours
         self.wide = width - self.left - self.right
+        beyond = self.beyond_edge()
+        if beyond > self.right:
+            self.right = beyond
+            self.wide = width - self.left - self.right
         self.ticks = 0.3
         self.place_names_below()
         self.label = panel["x"].get("label", "")
@@ -131,6 +135,17 @@ class Room:
         self.above = 0.2 + self.tops + \
             (0.22 * (self.title.count("\n") + 1) if has_title else 0)
         self.below = self.ticks + 0.2 * lines + (0.15 if lines else 0)
+
+    def beyond_edge(self):
+        """Inches that the number at the right end of the axis needs beside the drawing."""
+        x = self.panel["x"]
+        if not x.get("ticks") or x.get("scale") not in ("linear", "log"):
+            return 0
+        place = math.log if x["scale"] == "log" else float
+        at, text = max(x["ticks"], key=lambda tick: tick[0])
+        low, high = place(x["low"]), place(x["high"])
+        rest = (high - place(at)) / (high - low) if high > low else 0
+        return LETTER * len(text) / 2 + 0.05 - rest * self.wide
 
     def place_names(self, width):
         """Names along the side in one line or two, and the height of the drawing."""

@@ -233,6 +233,27 @@ class PlotTest(unittest.TestCase):
         plot(self.folder, "--size", "column", "--format", "pdf")
         self.assertIn(b"/CIDFontType2", (self.folder / "overview.pdf").read_bytes())
 
+    def test_a_long_number_at_the_end_of_an_axis_is_not_cut(self):
+        axis = {"label": "places", "unit": "1", "scale": "log", "low": 1, "high": 20000,
+                "ticks": [[1, "1"], [100, "100"], [20000, "20,000,000"]]}
+        for size in SIZES:
+            for figure in self.in_print(size, {**OVER_TIME, "x": axis, "series": [], "spans": []}):
+                figure.canvas.draw()
+                last = figure.axes[0].get_xticklabels()[-1]
+                self.assertEqual(last.get_text(), "20,000,000")
+                self.assertLessEqual(last.get_window_extent().x1,
+                                     figure.get_window_extent().x1, size)
+                plt.close(figure)
+
+    def test_hollow_marks_are_hollow_in_the_legend(self):
+        marks = [{**SENT, "name": name, "line": False, "mark": "dot", "hollow": hollow}
+                 for name, hollow in (("good so far", True), ("safe", False))]
+        axis, = self.axes({**OVER_TIME, "series": marks})
+        faces = {text.get_text(): line.get_markerfacecolor() for text, line in
+                 zip(axis.get_legend().get_texts(), axis.get_legend().get_lines())}
+        self.assertEqual(faces["good so far"], "none")
+        self.assertNotEqual(faces["safe"], "none")
+
     def test_stacks_add_up(self):
         axis, = self.axes(STACKS)
         tops = {}

@@ -108,11 +108,11 @@ class Figure {
     return button;
   }
 
-  entry({ name, label = name, colour, dash, band, block, mark, solid, opacity, nothing, pick, off }) {
+  entry({ name, label = name, colour, dash, band, block, mark, hollow, solid, opacity, nothing, pick, off }) {
     const sample = nothing ? null : svg("svg", { class: "sample", width: 22, height: 10, "aria-hidden": "true" },
       block ? svg("rect", { width: 22, height: 10, class: block })
         : solid ? svg("rect", { width: 22, height: 10, fill: colour, opacity })
-        : mark ? symbol({ mark }, [11, 5], colour, 3.6) : [
+        : mark ? symbol({ mark, hollow }, [11, 5], colour, 3.6) : [
         band ? svg("rect", { width: 22, height: 10, fill: colour, opacity: 0.18 }) : null,
         svg("line", { x1: 0, x2: 22, y1: 5, y2: 5, stroke: colour, "stroke-width": 2,
           "stroke-dasharray": dash || null, class: colour === "ink" ? "ink" : null })]);

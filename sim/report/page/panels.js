@@ -34,7 +34,8 @@ function legendOf(panel) {
   for (const series of shownSeries(panel)) {
     const colour = colourOf(series.colour), pointed = series.mark && !series.line;
     add(legendText(series), panel.stacked ? { colour, solid: true } : { colour, dash: dashOf(series),
-      band: series.band, mark: pointed ? series.mark : null });
+      band: series.band, mark: pointed ? series.mark : null,
+      hollow: pointed && series.hollow });
   }
   for (const mark of panel.marks || []) {
     if (mark.name) add(mark.name, { colour: colourOf(mark.colour), dash: dashOf(mark) });

@@ -1089,8 +1089,13 @@ void add_uncertain_variants_picture(PictureJson& pictures, const PictureResult& 
 
 /// A picture of the share of good runs over the value.
 void add_size_picture(PictureJson& pictures, const PictureResult& result) {
-  static constexpr std::array<std::array<const char*, 3>, 3> kMarksOfValues = {
-      {{"safe|likely", "blue", "safe"},
+  struct MarkOfValues {
+    const char *verdict, *colour, *words;  ///< the words are those of the table
+    bool hollow = false;
+  };
+  static constexpr std::array<MarkOfValues, 4> kMarksOfValues = {
+      {{"safe", "blue", "safe"},
+       {"likely", "blue", "good so far", true},
        {"unsafe", "red", "not safe"},
        {"open", "grey", "too close to tell"}}};
   const Json& about = result.json.at("size");
@@ -1106,25 +1111,19 @@ void add_size_picture(PictureJson& pictures, const PictureResult& result) {
   const double pad = 0.04 * (*high > *low ? *high - *low : 1);
   Json axis = *low > 0 && *high > *low ? log_axis(what, *low, *high)
                                        : linear_axis(what, *low - pad, *high + pad, 7);
-  Json panel = panel_json("size", "How big must it be?", std::move(axis),
+  Json panel = panel_json("size", "Good runs by value", std::move(axis),
                           upright_axis({"share of good runs", "1", true}, 1));
   Json line = series_json("share of good runs, 95 % intervals", {{"colour", "ink"}},
                           from_table("size.csv", Json::object(), "value", "share"));
   line["line"] = true;
   panel["series"].push_back(std::move(line));
-  for (const auto& [verdicts, colour, words] : kMarksOfValues) {
-    PictureTexts found;
-    for (std::size_t row = 0; row < table.size(); ++row) {
-      const std::string verdict = table.text(row, "verdict");
-      const std::string among = fmt::format("|{}|", verdicts);
-      if (among.find(fmt::format("|{}|", verdict)) != std::string::npos) found.push_back(verdict);
-    }
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    if (found.empty()) continue;
-    Json one = series_json(words, {{"colour", colour}},
-                           from_table("size.csv", {{"verdict", where_all(found)}}, "value", "share",
-                                      "ci_low", "ci_high"));
+  const std::vector<std::string> verdicts = table.values("verdict");
+  for (const MarkOfValues& mark : kMarksOfValues) {
+    if (std::find(verdicts.begin(), verdicts.end(), mark.verdict) == verdicts.end()) continue;
+    Json one = series_json(
+        mark.words, {{"colour", mark.colour}},
+        from_table("size.csv", {{"verdict", mark.verdict}}, "value", "share", "ci_low", "ci_high"));
+    if (mark.hollow) one["hollow"] = true;
     one["mark"] = "dot";
     one["whiskers"] = true;
     panel["series"].push_back(std::move(one));
@@ -1148,22 +1147,38 @@ void add_size_picture(PictureJson& pictures, const PictureResult& result) {
 
 /// The values of the first of varied keys, and a line for each combination of the others.
 struct LinesOverKey {
-  std::vector<double> across;  ///< rising; none if the key has no numbers
+  std::vector<double> across;  ///< rising; none if not all values are numbers
+  PictureTexts kinds;          ///< the values, in the order of their rows, if not all are numbers
   std::vector<Json> where;     ///< by line: the values of the other keys
   PictureTexts names;
+
+  bool is_drawn() const { return across.size() + kinds.size() > 1; }
+  Json axis(const std::string& label) const {
+    return kinds.empty() ? swept_axis({label}, across)
+                         : names_axis(label, kinds, value_labels(kinds));
+  }
+  /// Joins marks where what lies between two of them is a value, too.
+  void join(Json& series) const {
+    if (kinds.empty()) series["line"] = true;
+  }
 };
 
 LinesOverKey lines_over(const PictureRows& table, const std::vector<std::string>& keys) {
   LinesOverKey lines;
   if (keys.empty()) return lines;
+  for (const std::string& text : table.values(keys.front())) lines.kinds.push_back(text);
   for (std::size_t row = 0; row < table.size(); ++row) {
     const auto x = table.number(row, keys.front());
-    if (!x) return {};
+    if (!x) {
+      lines.across.clear();
+      break;
+    }
     if (std::find(lines.across.begin(), lines.across.end(), *x) == lines.across.end()) {
       lines.across.push_back(*x);
     }
   }
   std::sort(lines.across.begin(), lines.across.end());
+  if (!lines.across.empty()) lines.kinds.clear();
   // By the first row that has them.
   for (std::size_t row = 0; row < table.size(); ++row) {
     Json where = Json::object();
@@ -1183,13 +1198,13 @@ LinesOverKey lines_over(const PictureRows& table, const std::vector<std::string>
 }
 
 /// The safe value, and what it costs, over the first of the other keys: a line for each combination
-/// of the rest. Nothing if that key has no numbers.
+/// of the rest, or marks beside each other if that key has no numbers.
 void add_frontier_picture(PictureJson& pictures, const PictureResult& result) {
   const Json& about = result.json.at("frontier");
   const PictureRows& table = result.table("frontier.csv");
   const std::vector<std::string> keys = about.at("keys");
   const LinesOverKey lines = lines_over(table, keys);
-  if (lines.across.size() < 2) return;
+  if (!lines.is_drawn()) return;
   const std::string key_unit = about.at("key_units").at(0);
   PictureTexts text;
   const Json said = result.json.value("sentences", Json::array());
@@ -1199,14 +1214,13 @@ void add_frontier_picture(PictureJson& pictures, const PictureResult& result) {
     Extent values;
     for (std::size_t row = 0; row < table.size(); ++row) values.add(table.number(row, column));
     if (values.is_empty()) return;
-    Json panel =
-        panel_json(column, title, swept_axis({key_words(keys.front(), key_unit)}, lines.across),
-                   upright_axis(what, values.high));
+    Json panel = panel_json(column, title, lines.axis(key_words(keys.front(), key_unit)),
+                            upright_axis(what, values.high));
     for (std::size_t i = 0; i < lines.where.size(); ++i) {
       Json one = series_json(lines.names[i].empty() ? title : lines.names[i], look_of(i),
                              from_table("frontier.csv", lines.where[i], keys.front(), column));
       one["mark"] = "dot";
-      one["line"] = true;
+      lines.join(one);
       panel["series"].push_back(std::move(one));
     }
     picture["panels"].push_back(std::move(panel));
@@ -1224,7 +1238,7 @@ void add_frontier_picture(PictureJson& pictures, const PictureResult& result) {
 std::optional<Json> risk_panel(const Json& about, const PictureRows& table) {
   const std::vector<std::string> keys = about.at("keys");
   const LinesOverKey lines = lines_over(table, keys);
-  if (lines.across.size() < 2) return std::nullopt;
+  if (!lines.is_drawn()) return std::nullopt;
   Extent values;
   bool has_bounds = false;
   for (std::size_t row = 0; row < table.size(); ++row) {
@@ -1238,8 +1252,7 @@ std::optional<Json> risk_panel(const Json& about, const PictureRows& table) {
   const std::string period = about.at("period_words");
   Json panel = panel_json(
       "risk", fmt::format("How likely within {}?", period),
-      swept_axis({key_words(keys.front(), about.at("key_units").at(0).get<std::string>())},
-                 lines.across),
+      lines.axis(key_words(keys.front(), about.at("key_units").at(0).get<std::string>())),
       log_axis({"probability"}, values.low / kRoom, std::min(1.0, values.high * kRoom)));
   for (std::size_t i = 0; i < lines.where.size(); ++i) {
     const std::string name = lines.names[i].empty() ? "95 % intervals" : lines.names[i];
@@ -1247,7 +1260,8 @@ std::optional<Json> risk_panel(const Json& about, const PictureRows& table) {
                            from_table("risk.csv", lines.where[i], keys.front(), "probability",
                                       "probability_low", "probability_high"));
     one["mark"] = "dot";
-    one["line"] = one["whiskers"] = true;
+    one["whiskers"] = true;
+    lines.join(one);
     panel["series"].push_back(std::move(one));
     if (!has_bounds) continue;
     Json where = lines.where[i];

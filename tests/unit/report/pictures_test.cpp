@@ -225,6 +225,51 @@ TEST_CASE("Windows of the same time are one, and many are counted", "[pictures]"
   CHECK(spans[0].at("legend") == "5 faults, 2 to 4 s");
 }
 
+TEST_CASE("Sizes that are only good so far are not drawn as safe ones", "[pictures]") {
+  const Json result = {
+      {"title", "t"},
+      {"size",
+       {{"path", "service.api.servers"}, {"unit", ""}, {"value", 17}, {"is_largest", false}}}};
+  const Json pictures = pictures_from(result, {{"size.csv",
+                                                "value,share,ci_low,ci_high,verdict\n"
+                                                "14,0.75,0.5,0.9,unsafe\n"
+                                                "17,1,0.96,1,safe\n"
+                                                "21,1,0.83,1,likely\n"}});
+  REQUIRE(pictures.size() == 1);
+  const Json& panel = pictures[0].at("panels").at(0);
+  Strings names;
+  for (const Json& one : panel.at("series")) {
+    names.push_back(one.at("name"));
+    CHECK(one.value("hollow", false) == (one.at("name") == "good so far"));
+  }
+  CHECK(names == Strings{"share of good runs, 95 % intervals", "safe", "good so far", "not safe"});
+  CHECK(panel.at("title") == "Good runs by value");  // what is asked is the picture's title
+}
+
+TEST_CASE("A size for each of several words or tables has them on its axis", "[pictures]") {
+  const Json result = {{"title", "t"},
+                       {"frontier",
+                        {{"path", "service.api.servers"},
+                         {"unit", ""},
+                         {"keys", {"service.api.service_time"}},
+                         {"key_units", {""}}}}};
+  const std::string rows =
+      "service.api.service_time,value,amplification\n"
+      "\"{distribution=\"\"exponential\"\",mean=\"\"1s\"\"}\",17,1.1\n"
+      "\"{distribution=\"\"constant\"\",mean=\"\"1s\"\"}\",14,1.2\n";
+  Json pictures = pictures_from(result, {{"frontier.csv", rows}});
+  REQUIRE(pictures.size() == 1);
+  CHECK(pictures[0].at("panels").size() == 2);
+  const Json& panel = pictures[0].at("panels").at(0);
+  CHECK(panel.at("x").at("names")[0][1] == "exponential");  // in the order of the rows
+  CHECK(panel.at("x").at("names")[1][1] == "constant");
+  const ResultTable table = read_csv("frontier.csv", rows);
+  add_points(pictures, [&](std::string_view) { return &table; });
+  const Json& series = pictures[0].at("panels").at(0).at("series").at(0);
+  CHECK(series.at("points") == Json::parse("[[0,17.0,null,null],[1,14.0,null,null]]"));
+  CHECK_FALSE(series.contains("line"));  // there is nothing between two kinds
+}
+
 TEST_CASE("What has nothing to draw has no pictures", "[pictures]") {
   CHECK(pictures_from({{"title", "t"}}, {}).empty());
   CHECK(pictures_from({{"title", "t"}, {"variants", Json::array()}}, {}).empty());
