@@ -453,12 +453,16 @@ struct AdvisedGroup {
 /// it changes.
 enum class RemedyVerdict : std::uint8_t {
   kHelps,
+  /// None that could be measured, but one that matters is as well possible: the interval of success
+  /// goes further than one percentage point from none, or other runs recover.
+  kNotClear,
   kNoDifference,  ///< none that could be measured
   kMixed,         ///< one of them gets better and another one worse
   kHarms,
 };
 template <>
-inline constexpr std::string_view kWords<RemedyVerdict> = "helps|no-difference|mixed|harms";
+inline constexpr std::string_view kWords<RemedyVerdict> =
+    "helps|not-clear|no-difference|mixed|harms";
 static_assert(words_end_with(RemedyVerdict::kHarms));
 
 /// A remedy that has been tried.

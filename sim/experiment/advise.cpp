@@ -259,6 +259,13 @@ bool changes_first(const RemedyTrial& trial, const std::vector<AdvisedGroup>& gr
   return found;
 }
 
+/// Whether a difference that is not significant may be a large one, as far as its interval tells.
+bool may_be_large(const PairedDifference& d) {
+  constexpr double kLarge = 0.01;  // of the requests, or of the runs
+  return d.interval && !d.significant && !d.identical &&
+         std::max(-d.interval->low, d.interval->high) > kLarge;
+}
+
 RemedyVerdict judge(const RemedyTrial& trial, const std::vector<AdvisedGroup>& groups) {
   const std::vector<RemedyEffect>& effects = trial.effects;
   const auto any = [&](int direction) {
@@ -272,6 +279,9 @@ RemedyVerdict judge(const RemedyTrial& trial, const std::vector<AdvisedGroup>& g
   for (const std::size_t m : {kRecoveryTime, kLatency}) {
     if (effects[m].direction > 0) return loses ? RemedyVerdict::kMixed : RemedyVerdict::kHelps;
     if (effects[m].direction < 0) return RemedyVerdict::kHarms;
+  }
+  for (const std::size_t m : {kSuccess, kRecovered, kWithin}) {
+    if (may_be_large(effects[m].difference)) return RemedyVerdict::kNotClear;
   }
   return RemedyVerdict::kNoDifference;
 }

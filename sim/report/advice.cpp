@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -235,6 +236,9 @@ class AdviceText {
     });
     t.files("verdict",
             [](auto& r) { return r.trial == nullptr ? Text() : Text(name(r.trial->verdict)); });
+    t.json("effect", [](auto& r) {
+      return r.trial == nullptr ? Cell() : Cell(std::string(effect_word(*r.trial)));
+    });
     t.csv("as_good_as_first", [](auto& r) {
       return r.trial == nullptr ? "" : r.trial->as_good_as_first ? "yes" : "no";
     });
@@ -488,6 +492,16 @@ class AdviceText {
           "any effect, the chance "
           "that this is said of any of them is at most 5 %",
           found_.trials.size() == 1 ? "all aims" : "all remedies and aims");
+      if (says({"sooner", "later", "faster", "slower"})) {
+        text +=
+            ". Sooner and later are said of recovery, faster and slower of successes, where "
+            "neither success nor the runs that recover have changed";
+      }
+      if (says({"not clear"})) {
+        text +=
+            ". Not clear: nothing is significant, but success may differ by more than a point, or "
+            "other runs may recover";
+      }
       if (!found_.groups.empty()) {
         text +=
             ". Success is that of all requests, and that of the highest priority at which it "
@@ -504,19 +518,23 @@ class AdviceText {
            });
   }
 
+  static TextColumn joined(const char* heading) { return {heading, Side::kRight, 0, true}; }
+
   TextTable trials_table() const {
     TextTable table;
-    table.columns = {{"remedy", Side::kLeft}, {"effect", Side::kLeft}, {"success"}, {"points"}};
+    table.columns = {
+        {"remedy", Side::kLeft}, {"effect", Side::kLeft}, {"success"}, joined("points")};
     if (exists(kWithin)) table.columns.push_back({"in duration"});
     table.columns.push_back({"latency"});
     if (exists(kRecovered)) {
       table.columns.push_back({"recover"});
-      table.columns.push_back({"recovery"});
+      table.columns.push_back(joined("recovery"));
     }
     for (const AdviceRow& row : rows_) {
       if (row.remedy != nullptr && row.trial == nullptr) continue;
       table.rows.push_back(trial_row(row));
     }
+    table.fixed = 1;
     return table;
   }
 
@@ -530,11 +548,8 @@ class AdviceText {
     if (row.trial == nullptr) {
       cells.cells = {"as it stands", "", mean(kSuccess), ""};
     } else {
-      const std::string verdict = row.trial->verdict == RemedyVerdict::kNoDifference
-                                      ? "none"
-                                      : std::string(name(row.trial->verdict));
-      cells.cells = {std::string(row.remedy->name), verdict, mean(kSuccess),
-                     points_text(row.trial->effects[kSuccess].difference)};
+      cells.cells = {std::string(row.remedy->name), std::string(effect_word(*row.trial)),
+                     mean(kSuccess), points_text(row.trial->effects[kSuccess].difference)};
     }
     if (exists(kWithin)) cells.cells.emplace_back(mean(kWithin));
     cells.cells.emplace_back(mean(kLatency));
@@ -549,13 +564,43 @@ class AdviceText {
     return cells;
   }
 
+  /// What a remedy does, in a word: where only the time to recover or the latency changes, how.
+  static std::string_view effect_word(const RemedyTrial& trial) {
+    const auto changes = [&](std::size_t m) { return trial.effects[m].direction != 0; };
+    const bool requests_or_runs =
+        changes(kSuccess) || changes(kRecovered) || changes(kWithin) ||
+        std::any_of(trial.groups.begin(), trial.groups.end(),
+                    [](const RemedyEffect& g) { return g.direction != 0; });
+    switch (trial.verdict) {
+      case RemedyVerdict::kHelps:
+        return requests_or_runs ? "helps" : changes(kRecoveryTime) ? "sooner" : "faster";
+      case RemedyVerdict::kNotClear:
+        return "not clear";
+      case RemedyVerdict::kNoDifference:
+        return "none";
+      case RemedyVerdict::kMixed:
+        return "mixed";
+      case RemedyVerdict::kHarms:
+        break;
+    }
+    return requests_or_runs ? "harms" : changes(kRecoveryTime) ? "later" : "slower";
+  }
+
+  /// Whether one of these is the effect of a remedy.
+  bool says(std::initializer_list<std::string_view> words) const {
+    return std::ranges::any_of(found_.trials, [&](const RemedyTrial& t) {
+      return std::ranges::find(words, effect_word(t)) != words.end();
+    });
+  }
+
   TextTable groups_table() const {
     TextTable table;
     table.columns = {{"remedy", Side::kLeft}};
     for (const AdvisedGroup& g : found_.groups) {
       table.columns.push_back({g.client});
-      table.columns.push_back({"points"});
+      table.columns.push_back(joined("points"));
     }
+    table.fixed = 1;
     TextRow as_it_stands;
     as_it_stands.cells = {"as it stands"};
     for (const AdvisedGroup& g : found_.groups) {

@@ -100,10 +100,17 @@ class TableText {
     if (table_.fixed == 0) return lines(all);
     std::string text;
     for (std::size_t from = table_.fixed; from < all.size();) {
-      std::vector<std::size_t> some(all.begin(), all.begin() + static_cast<int>(table_.fixed));
-      do {
-        some.push_back(from++);
-      } while (from < all.size() && width_of(some) + kGap + widths_[from] <= columns_);
+      Selection some(all.begin(), all.begin() + static_cast<int>(table_.fixed));
+      for (bool is_first = true; from < all.size(); is_first = false) {
+        Selection more = some;
+        std::size_t end = from;
+        do {
+          more.push_back(end++);
+        } while (end < all.size() && table_.columns[end].joined);
+        if (!is_first && width_of(more) > columns_) break;
+        some = std::move(more);
+        from = end;
+      }
       const std::string part = lines(some);
       if (!text.empty() && !part.empty()) text += "\n";
       text += part;

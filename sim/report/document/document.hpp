@@ -100,6 +100,7 @@ struct TextColumn {
   std::string heading = {};  ///< line breaks stack its words above the column
   Side side = Side::kRight;
   std::size_t width = 0;  ///< least width, columns
+  bool joined = false;    ///< is not parted from the column before it (TextTable::fixed)
 };
 
 /// A text in a table.

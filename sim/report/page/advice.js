@@ -15,6 +15,7 @@ function adviceChange(measure, row) {
   return by > now ? `${digits(1 + by / now)} times` : `${sign}${digits(100 * by / now)} %`;
 }
 
+/** What a remedy does in results of before 0.3, which do not say it in a word. */
 const ADVICE_EFFECTS = { helps: "helps", "no-difference": "none", mixed: "mixed", harms: "harms" };
 
 /** Every remedy that was tried below the scenario as it stands, and why the others were not. */
@@ -27,7 +28,7 @@ function adviceTable(result) {
   const columns = [
     { title: "remedy", text: (row) => row.remedy,
       node: (row) => el("span", { title: row.words }, row.remedy) },
-    { title: "effect", text: (row) => ADVICE_EFFECTS[row.verdict] || "" }];
+    { title: "effect", text: (row) => row.effect || ADVICE_EFFECTS[row.verdict] || "" }];
   for (const measure of measures) {
     const { name, label, unit, percentage } = measure;
     if (!measure.aim || !tried.some((row) => exists(row[name]))) continue;

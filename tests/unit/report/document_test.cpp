@@ -130,6 +130,20 @@ TEST_CASE("Columns that do not fit stand in further tables, with the rows that s
         "  retries     3\n");
 }
 
+TEST_CASE("Columns that are joined stand in the same table") {
+  TextTable table;
+  table.fixed = 1;
+  table.columns = {{"", Side::kLeft}, {"all"}, {"web"}, {"points", Side::kRight, 0, true}};
+  table.rows = {{{"now", "10", "20", "same"}}};
+  CHECK(text_of(table, 22) == "     all  web  points\nnow   10   20    same\n");
+  CHECK(text_of(table, 20) ==
+        "     all\n"
+        "now   10\n"
+        "\n"
+        "     web  points\n"
+        "now   20    same\n");
+}
+
 TEST_CASE("Headings are stacked, rows are marked, and a text at the end of a row sticks out") {
   TextTable table;
   table.indent = 2;
