@@ -9,19 +9,19 @@
 // Usage: callback_model [rate=1000] [qcap=N] [secs=1000] [seed=1]
 //
 // SPDX-License-Identifier: MIT
+#include "system_options.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <deque>
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
 #include <random>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -129,13 +129,6 @@ class Engine {
 };
 
 #endif
-
-struct Options {
-  double rate = 1000;
-  std::uint64_t queue_capacity = std::numeric_limits<std::uint64_t>::max();
-  double seconds = 1000;
-  std::uint64_t seed = 1;
-};
 
 class Model {
  public:
@@ -256,43 +249,13 @@ class Model {
   std::vector<Request*> free_;
 };
 
-double cpu_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-template <class T>
-bool parse(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-bool set_option(std::string_view argument, Options& options) {
-  const std::size_t equals = argument.find('=');
-  if (equals == std::string_view::npos) return false;
-  const std::string_view key = argument.substr(0, equals);
-  const std::string_view value = argument.substr(equals + 1);
-  if (key == "rate") return parse(value, options.rate) && options.rate > 0;
-  if (key == "qcap") return parse(value, options.queue_capacity);
-  if (key == "secs") return parse(value, options.seconds) && options.seconds > 0;
-  if (key == "seed") return parse(value, options.seed);
-  return false;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    if (set_option(argv[i], options)) continue;
-    std::fprintf(stderr,
-                 "callback_model: error: cannot use '%s'; options: rate= qcap= secs= seed=\n",
-                 argv[i]);
-    return 2;
-  }
+  const std::optional<Options> options = read_options("callback_model", argc, argv);
+  if (!options) return 2;
   const double start = cpu_seconds();
-  Model model(options);
+  Model model(*options);
   model.run();
   const double seconds = cpu_seconds() - start;
   const auto count = [](std::uint64_t n) { return static_cast<unsigned long long>(n); };

@@ -18,15 +18,15 @@
 // Usage: reference_loop [rate=1000] [qcap=N] [secs=1000] [seed=1]
 //
 // SPDX-License-Identifier: MIT
+#include "system_options.hpp"
+
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <limits>
-#include <string_view>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -42,13 +42,6 @@ constexpr double kMeanServiceNs = 9e6;
 constexpr std::uint64_t kTimeoutNs = kSecond;
 constexpr double kBackoffBaseNs = 100e6;
 constexpr double kBackoffCapNs = 10e9;
-
-struct Options {
-  double rate = 1000;  // requests per second, all clients together
-  std::uint64_t queue_capacity = kNever;
-  double seconds = 1000;  // simulated time
-  std::uint64_t seed = 1;
-};
 
 // xoshiro256++ 1.0 (Blackman and Vigna, 2019), its state filled by splitmix64.
 class Xoshiro {
@@ -505,44 +498,13 @@ class Loop {
   Metrics metrics_;
 };
 
-// CPU time, not wall time: other programs on the machine must not be measured.
-double cpu_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-template <class T>
-bool parse(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-bool set_option(std::string_view argument, Options& options) {
-  const std::size_t equals = argument.find('=');
-  if (equals == std::string_view::npos) return false;
-  const std::string_view key = argument.substr(0, equals);
-  const std::string_view value = argument.substr(equals + 1);
-  if (key == "rate") return parse(value, options.rate) && options.rate > 0;
-  if (key == "qcap") return parse(value, options.queue_capacity);
-  if (key == "secs") return parse(value, options.seconds) && options.seconds > 0;
-  if (key == "seed") return parse(value, options.seed);
-  return false;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    if (set_option(argv[i], options)) continue;
-    std::fprintf(stderr,
-                 "reference_loop: error: cannot use '%s'; options: rate= qcap= secs= seed=\n",
-                 argv[i]);
-    return 2;
-  }
+  const std::optional<Options> options = read_options("reference_loop", argc, argv);
+  if (!options) return 2;
   const double start = cpu_seconds();
-  Loop loop(options);
+  Loop loop(*options);
   loop.run();
   const double seconds = cpu_seconds() - start;
 
