@@ -190,8 +190,6 @@ class SizeReport {
   }
 
   std::string bracket() const {
-    const std::string safe =
-        fmt::format("{} is safe ({})", value(*answer_.at), good_with(*answer_.at));
     if (!answer_.beyond) {
       return fmt::format(
           "The {} safe {} is {} or {}: {}; that a {} one is not safe could not be "
@@ -201,9 +199,12 @@ class SizeReport {
     }
     const std::string low = value(answer_.is_largest ? *answer_.at : *answer_.beyond);
     const std::string high = value(answer_.is_largest ? *answer_.beyond : *answer_.at);
-    return fmt::format("The {} safe {} is between {} and {}: {}, {} with {} is not ({}).",
-                       extreme(), bare_key(), low, high, safe, "but", value(*answer_.beyond),
-                       n_of(probe(*answer_.beyond).good, probe(*answer_.beyond).runs));
+    return fmt::format(
+        "The {} safe {} is between {} and {}: with {} it is safe ({} {} good), with {} "
+        "it is not ({}).",
+        extreme(), bare_key(), low, high, value(*answer_.at), part(*answer_.at),
+        probe(*answer_.at).runs == 1 ? "is" : "are", value(*answer_.beyond),
+        n_of(probe(*answer_.beyond).good, probe(*answer_.beyond).runs));
   }
 
   std::string all_safe() const {

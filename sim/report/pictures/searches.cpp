@@ -1129,13 +1129,16 @@ void add_size_picture(PictureJson& pictures, const PictureResult& result) {
     panel["series"].push_back(std::move(one));
   }
   panel["marks"] = Json::array();
-  if (const auto at = number_of(about, "value")) {
+  const std::string outcome = about.at("outcome");
+  const bool is_bracket = outcome == "bracket", is_largest = about.at("is_largest").get<bool>();
+  const auto at = number_of(about, "value");
+  if (at && (outcome == "found" || is_bracket)) {
+    const char* words = is_bracket ? (is_largest ? "safe up to" : "safe from")
+                                   : (is_largest ? "largest safe value:" : "smallest safe value:");
     panel["marks"].push_back(
         {{"at", *at},
          {"colour", "green"},
-         {"name", fmt::format("{} safe value: {}",
-                              about.at("is_largest").get<bool>() ? "largest" : "smallest",
-                              picture_quantity(*at, unit, false, 4))}});
+         {"name", fmt::format("{} {}", words, picture_quantity(*at, unit, false, 4))}});
   }
   PictureTexts text;
   const Json said = result.json.value("sentences", Json::array());
