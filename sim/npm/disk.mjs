@@ -57,20 +57,28 @@ function statusOf(status) {
 
 /** An open file; also a standard stream, which has no position of its own. */
 class DiskFile {
-  constructor(fs, fd, pause) {
-    Object.assign(this, { fs, fd, pause });
+  /** `awaited`: a named pipe into which perhaps nobody writes yet. */
+  constructor(fs, fd, pause, awaited = false) {
+    Object.assign(this, { fs, fd, pause, awaited });
     this.type = typeOf(fs.fstatSync(fd));
     this.isTerminal = this.type === "character" && isatty(fd);
   }
   status() { return statusOf(this.fs.fstatSync(this.fd, { bigint: true })); }
   read(bytes, at) {
     return this.patiently(() => {
+      let got = 0;
       try {
-        return this.fs.readSync(this.fd, bytes, 0, bytes.length, at);
+        got = this.fs.readSync(this.fd, bytes, 0, bytes.length, at);
       } catch (error) {
+        if (error.code === "EAGAIN") this.awaited = false;  // somebody writes, but nothing so far
         if (error.code === "EOF") return 0;  // a pipe or a console of Windows
         throw error;
       }
+      // A pipe without a writer seems to be at its end, and no function says which of both it is:
+      // only one from which something has come is at its end.
+      if (got === 0 && this.awaited && bytes.length > 0) throw failure("EAGAIN");
+      this.awaited = false;
+      return got;
     });
   }
   write(bytes, at) {
@@ -116,9 +124,11 @@ export class Disk {
     if (truncates) flags |= c.O_TRUNC;
     if (appends) flags |= c.O_APPEND;
     if (!follow) flags |= c.O_NOFOLLOW ?? 0;
-    // Without a function that says when there is something to read, a pipe is waited for.
-    if (!waits && writes) flags |= c.O_NONBLOCK ?? 0;
-    return new DiskFile(this.fs, this.fs.openSync(this.real(path), flags, 0o666), this.pause);
+    if (!waits) flags |= c.O_NONBLOCK ?? 0;
+    const file = new DiskFile(this.fs, this.fs.openSync(this.real(path), flags, 0o666), this.pause,
+      !waits && !writes);
+    file.awaited &&= file.type === "pipe";
+    return file;
   }
 
   status(path, follow) {

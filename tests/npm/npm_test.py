@@ -199,13 +199,40 @@ class Process(PackageTest):
         self.assertEqual(list(self.folder.glob("retrysim-lock-*")), [])
 
     def test_ctrl_c_ends_what_does_not_look_up(self):
-        place = self.place("stubborn")
+        ours, theirs = pty.openpty()
+        process = self.start("init", cwd=self.place("stubborn"), stdin=theirs, stderr=theirs)
+        os.close(theirs)
+        asked = b""
+        while not asked.endswith(b": "):
+            asked += os.read(ours, 1024)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=60), -signal.SIGINT)
+        os.close(ours)
+
+    def test_pipes(self):
+        """One into which nobody writes is waited for, but not for ever; one that is written is
+        read as a file, however late and in however many parts it comes."""
+        place = self.place("pipes")
         os.mkfifo(place / "pipe")
+        done = Outcome([*PROGRAMS["package"], "check", "pipe", "--timeout", "0.2"], place)
+        self.assertEqual((done.status, done.stderr),
+                         (5, b"retrysim: error: the command took longer than --timeout allows; "
+                             b"nothing was written\n"))
         process = self.start("check pipe", cwd=place, stderr=subprocess.PIPE)
         time.sleep(1)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-        self.assertEqual((process.returncode, errors), (-signal.SIGINT, b""))
+        self.assertEqual(process.returncode, 130)
+        self.assertIn(b"interrupted", errors)
+        process = self.start("check pipe", cwd=place, stdout=subprocess.PIPE)
+        text = (OPTIONS.source / "scenarios" / "deploy.toml").read_bytes()
+        with (place / "pipe").open("wb", buffering=0) as pipe:
+            for begin in range(0, len(text), 1000):
+                time.sleep(0.05)
+                pipe.write(text[begin:begin + 1000])
+        printed, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn(b'name = "deploy"', printed)
 
     def test_memory_grows_in_large_steps(self):
         """Engines look for garbage when a memory grows: 61 times in these runs, as long as it grew
