@@ -203,11 +203,18 @@ struct ErrorInfo {
   bool no_retry_after : 1 = false;  ///< a delay that the service suggests with it is ignored
   /// Which of `ErrorRules::bases` is the base of the backoff after it, counted from 1; 0: none.
   std::uint8_t own_base : 7 = 0;
+  /// Its class by the table, where `ErrorRules::on` or `not_on` have made it final; otherwise
+  /// kSuccess.
+  ResponseClass before_lists = ResponseClass::kSuccess;
 
   bool success() const { return response_class == ResponseClass::kSuccess; }
   bool retryable() const {
     return response_class != ResponseClass::kSuccess &&
            response_class != ResponseClass::kNotRetryable;
+  }
+  /// What it is to a circuit breaker, which does not care about what is not to be retried.
+  ResponseClass to_breaker() const {
+    return before_lists == ResponseClass::kSuccess ? response_class : before_lists;
   }
 };
 

@@ -760,7 +760,7 @@ class World {
     if (asks_per_attempt(r)) {
       const BreakerRules& rules = r.group->spec->breaker;
       const ErrorInfo meaning = what_it_means(r.group->spec->retry, error);
-      record(rules, breaker_of(r), *std::exchange(r.permit, std::nullopt), meaning.response_class,
+      record(rules, breaker_of(r), *std::exchange(r.permit, std::nullopt), meaning.to_breaker(),
              Duration(), now());
     }
     fail(r, error);
@@ -2006,7 +2006,7 @@ class World {
     if (r.under_way.empty()) stop_timeout(r);
     not_under_way(a, &a.answer);
     if (asks_per_attempt(r)) {
-      record(g.spec->breaker, breaker_of(r, a.at), a.permit, error.response_class, now() - a.sent,
+      record(g.spec->breaker, breaker_of(r, a.at), a.permit, error.to_breaker(), now() - a.sent,
              now());
     }
     const bool reusable = error.response_class != ResponseClass::kTransient &&
@@ -2098,7 +2098,7 @@ class World {
   /// `refused`: by its circuit breaker.
   void fail(Request& r, const Failure& failure, bool refused = false) {
     RetryRules rules = r.group->spec->retry;
-    r.last_failure = failure.error.response_class;
+    r.last_failure = failure.error.to_breaker();
     if (!may_repeat(r)) {
       rules.max_attempts = 1;
       rules.quota.order = QuotaOrder::kAfterAttempts;  // it is not charged

@@ -142,7 +142,7 @@ void Breakers::end(ClientGroup& g, const Request& r, Outcome outcome) {
 }
 
 std::uint32_t Breakers::note_failure(const Request& r, const Failure& failure) {
-  held_[r.id].last_failure = failure.error.response_class;
+  held_[r.id].last_failure = failure.error.to_breaker();
   return held_[r.id].refusals;
 }
 

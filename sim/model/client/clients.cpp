@@ -350,7 +350,7 @@ void Clients::not_sent(ClientGroup& g, Request& r, GateResult why) {
   ++r.progress.attempts;
   ++unsent_[r.id];
   g.recorder->not_sent(r.in_cohort, permitted);
-  if (g.breaker_of_attempts) breakers_.not_sent(g, r, g.errors[answer].response_class);
+  if (g.breaker_of_attempts) breakers_.not_sent(g, r, g.errors[answer].to_breaker());
   RETRYSIM_TELL(Step::kNotSent, state_.now, r, mark_of(state_.answers[answer]));
   fail(g, r, answer,
        {.error = g.errors[answer], .retry_after = {}, .long_poll = g.spec->long_poll});
@@ -502,7 +502,7 @@ RETRYSIM_IN_LOOP void Clients::end_attempt(ClientGroup& g, Request& r, Attempt& 
 void Clients::end_connection(ClientGroup& g, const Request& r, const Attempt& a,
                              ResponseClass answer) {
   if (g.balanced) network_.ended(a, result_of(answer));
-  if (g.breaker_of_attempts) breakers_.ended(g, r, a, answer);
+  if (g.breaker_of_attempts) breakers_.ended(g, r, a, g.errors[a.answer].to_breaker());
   if (!g.pools_connections) return;
   connections_.give_back(g, r, leaves_connection_usable(answer));
 }

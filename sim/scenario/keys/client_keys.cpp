@@ -313,7 +313,7 @@ std::vector<KeyInfo> breaker_keys() {
           Access{store_breaker_preset}.used_as(into<kBr, &R::enabled>),
           {.fallback = "none", .thing = kBreakers},
           "Circuit breaker that refuses calls, first attempts too: that of a library, with its "
-          "defaults, or custom; custom is also what a table without this key begins with."),
+          "defaults, or custom; custom is also what a table with other keys alone begins with."),
       key("breaker.order", word(), into<kBr, &R::order>, of_breaker,
           "retry-outside: each attempt asks the breaker and is recorded; breaker-outside: each "
           "request asks once and is recorded once, with all its attempts (retry-outside if not "
@@ -355,12 +355,13 @@ std::vector<KeyInfo> breaker_keys() {
           "Whether the window goes on through all states, or begins anew when it closes."),
       key("breaker.counts_probe", boolean(), into<kBr, &R::counts_probe>, of_breaker,
           "Whether the probe that closes it is the first call of the new window."),
-      key("breaker.failures", names(),
+      key("breaker.failures", names().or_word("none"),
           Access{store_error_classes<&R::failures>}.used_if(has_own_classes<&R::failures>),
           of_breaker,
           "Errors that are failures to the breaker: throttling, transient, timeout, not-retryable, "
-          "as the retry strategy classifies them; others are successes."),
-      key("breaker.ignored", names(),
+          "as the retry strategy classifies them, whatever retry.on and retry.not_on make final; "
+          "others are successes."),
+      key("breaker.ignored", names().or_word("none"),
           Access{store_error_classes<&R::ignored>}.used_if(has_own_classes<&R::ignored>),
           of_breaker, "Errors that are neither: to the breaker the call has not been made."),
       key("breaker.open", duration(kNotNegative), into<kBr, &R::open>, of_breaker,

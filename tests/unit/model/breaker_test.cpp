@@ -119,6 +119,26 @@ TEST_CASE("a dependency that always fails gets 20 attempts in 300 s", "[breaker]
   CHECK(first_client(s).attempts == 9000);
 }
 
+TEST_CASE("what retry lists make final is a failure to the breaker all the same", "[breaker]") {
+  // An answer, and an attempt that the client's own limit stops.
+  for (const bool answered : {true, false}) {
+    INFO(answered);
+    Scenario s =
+        behind_breaker(answered ? 1 : 0, after_one_failure(Duration::seconds(1000)), ms(500));
+    if (!answered) s.clients[0].bulkhead.max_concurrent = 1;
+    s.clients[0].retry.max_attempts = 3;
+    for (const BreakerOrder order : {BreakerOrder::kRetryOutside, BreakerOrder::kBreakerOutside}) {
+      s.clients[0].breaker.order = order;
+      s.clients[0].retry.errors.not_on = {ErrorPattern{ErrorPattern::Of::kAny}};
+      const ClientResult c = first_client(s);
+      CHECK(c.breaker_openings == 1);
+      s.clients[0].retry.errors.not_on = {};
+      s.clients[0].retry.errors.on = {ErrorPattern{ErrorPattern::Of::kStatus, 404}};
+      CHECK(first_client(s).breaker_openings == 1);
+    }
+  }
+}
+
 TEST_CASE("each virtual client has a breaker of its own, or all share one", "[breaker]") {
   BreakerRules b = after_one_failure(Duration::seconds(1000));
   Scenario s = behind_breaker(1, b);
