@@ -187,14 +187,18 @@ void set_default_breaker(KeyResolution& keys, const Member& member) {
 }
 
 void check_error_classes(Tables& t, const KeyResolution& keys, std::string_view key) {
+  const auto check = [&](const Node& word) {
+    if (!word.is_text() || error_class(word.text)) return;
+    t.problems.add(word.place, keys.full_path(key) + ": there are no errors called " +
+                                   in_quotes(word.text) +
+                                   "; expected throttling, transient, timeout or not-retryable");
+  };
   const Node* list = keys.find(key);
-  if (list == nullptr || list->kind != Node::Kind::kArray) return;
-  for (const Member& word : list->members) {
-    if (!word.value.is_text() || error_class(word.value.text)) continue;
-    t.problems.add(word.value.place,
-                   keys.full_path(key) + ": there are no errors called " +
-                       in_quotes(word.value.text) +
-                       "; expected throttling, transient, timeout or not-retryable");
+  if (list == nullptr) return;
+  if (list->kind == Node::Kind::kArray) {
+    for (const Member& word : list->members) check(word.value);
+  } else if (list->text != "none") {
+    check(*list);
   }
 }
 
@@ -212,8 +216,25 @@ void check_breaker(Tables& t, const KeyResolution& keys, const ClientSpec& spec)
         "slow_share with its slow_call");
   } else if (!b.has_failures() && !b.judges_slow_calls()) {
     t.loaded.notes.push_back(keys.full_path("breaker") +
-                             " never opens: all that is in breaker.failures is in "
+                             " never opens: no error in breaker.failures is not in "
                              "breaker.ignored, too");
+  }
+  const auto note = [&](std::string_view key, std::string_view text) {
+    t.loaded.notes.push_back(keys.full_path(key) + std::string(text));
+  };
+  if (b.above && b.failure_share >= 1) {
+    note("breaker.failure_share", " opens nothing: no share is above 1; opens = \"at\" does");
+  }
+  if (b.slow_share > 0 && b.slow_call == Duration::max()) {
+    note("breaker.slow_share", " opens nothing without breaker.slow_call");
+  } else if (keys.has("breaker.slow_call") && b.slow_share <= 0) {
+    note("breaker.slow_call", " has no effect without breaker.slow_share");
+  }
+  for (const std::string_view key : {"breaker.slices", "breaker.slicing"}) {
+    if (keys.has(key) && b.window_calls > 0) note(key, " has no effect on a window of calls");
+  }
+  if (b.open_cap < b.open) {
+    note("breaker.open_cap", " is shorter than breaker.open: the breaker is open for open_cap");
   }
   if (b.counts_asked && b.window_calls > 0) {
     add("breaker.counted", " = \"calls\" does not go with window_calls; expected a window of time");

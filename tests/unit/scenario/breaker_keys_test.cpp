@@ -82,11 +82,40 @@ TEST_CASE("a breaker that ignores all its failures is noted, unless slow calls o
     return load(kSmall, {"client.web.breaker={failures=['timeout'], " + more + "}"});
   };
   constexpr const char* kNote =
-      "client.web.breaker never opens: all that is in breaker.failures is in breaker.ignored, too";
+      "client.web.breaker never opens: no error in breaker.failures is not in "
+      "breaker.ignored, too";
   CHECK(has_note(loaded("ignored=['timeout', 'throttling']"), kNote));
   CHECK_FALSE(has_note(loaded("ignored=['throttling']"), "never opens"));
   CHECK_FALSE(
       has_note(loaded("ignored=['timeout'], slow_share=0.5, slow_call='1s'"), "never opens"));
+}
+
+TEST_CASE("a breaker's errors are checked where there is one, too, and may be none", "[breaker]") {
+  CHECK_THAT(errors_of(kSmall, {"client.web.breaker={failures='foo'}"}),
+             Catch::Contains("there are no errors called \"foo\""));
+  const LoadedScenario of_sentinel =
+      load(kSmall, {"client.web.breaker={preset='sentinel', failure_share='none', failures='none', "
+                    "slow_share=0.5, slow_call='1s'}"});
+  const BreakerRules& b = of_sentinel.scenario.clients[0].breaker;
+  CHECK_FALSE(b.has_failures());
+  CHECK(b.judges_slow_calls());
+  CHECK_FALSE(has_note(of_sentinel, "never opens"));
+  CHECK(has_note(load(kSmall, {"client.web.breaker={failures='none'}"}), "never opens"));
+}
+
+TEST_CASE("what opens nothing, or has no effect, is noted", "[breaker]") {
+  const auto notes = [](const std::string& table, const std::string& note) {
+    return has_note(load(kSmall, {"client.web.breaker=" + table}), "client.web.breaker." + note);
+  };
+  CHECK(notes("{failure_share=1.0, opens='above'}", "failure_share opens nothing"));
+  CHECK_FALSE(notes("{failure_share=1.0}", "failure_share"));
+  CHECK(notes("{slow_share=0.5}", "slow_share opens nothing without breaker.slow_call"));
+  CHECK(notes("{slow_call='1s'}", "slow_call has no effect without breaker.slow_share"));
+  CHECK_FALSE(notes("{slow_share=0.5, slow_call='1s'}", "slow_"));
+  CHECK(notes("{window_calls=20, slices=5}", "slices has no effect on a window of calls"));
+  CHECK_FALSE(notes("{window='20s', slices=5}", "slices"));
+  CHECK(notes("{open='5s', open_cap='2s'}", "open_cap is shorter than breaker.open"));
+  CHECK_FALSE(notes("{open='5s', open_factor=2, open_cap='20s'}", "open_cap"));
 }
 
 TEST_CASE("the breaker that stops retries is read by its old name", "[breaker]") {
