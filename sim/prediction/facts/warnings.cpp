@@ -352,26 +352,65 @@ void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
   warn_of_loop_without_time(scenario, load, warnings);
 }
 
+namespace {
+
+/// The attempts that a client may have under way: its connections or, where these are not fewer,
+/// its bulkhead.
+class Places {
+ public:
+  explicit Places(const ClientSpec& c)
+      : of_bulkhead_(c.bulkhead.in_use() && c.bulkhead.max_concurrent <= c.max_connections),
+        most_(of_bulkhead_ ? c.bulkhead.max_concurrent : c.max_connections),
+        wait_(of_bulkhead_ ? c.bulkhead.longest_wait : c.connection_wait),
+        line_(of_bulkhead_ ? c.bulkhead.queue : c.connection_queue) {}
+
+  bool of_bulkhead() const { return of_bulkhead_; }
+  std::uint32_t most() const { return most_; }
+  bool is_limited() const { return most_ != ClientSpec::kUnlimited; }
+  const char* key() const { return of_bulkhead_ ? "bulkhead.max_concurrent" : "max_connections"; }
+  /// "5 connections", "5 places in the bulkhead".
+  std::string said(std::string number) const {
+    return said_things(std::move(number), of_bulkhead_ ? "place" : "connection") +
+           (of_bulkhead_ ? " in the bulkhead" : "");
+  }
+  bool all_may_wait() const { return wait_ == Duration::max() && line_ == ClientSpec::kUnlimited; }
+  /// What attempts do that find none.
+  std::string others() const {
+    if (wait_ == Duration::zero() || line_ == 0) return "fail at once";
+    std::string text = "wait for one";
+    if (line_ != ClientSpec::kUnlimited) text += fmt::format(", {} at most", line_);
+    if (wait_ != Duration::max()) text += fmt::format(", for {} at most", time_text(in_seconds(wait_)));
+    return text;
+  }
+
+ private:
+  bool of_bulkhead_;
+  std::uint32_t most_;
+  Duration wait_;
+  std::uint32_t line_;
+};
+
+}  // namespace
+
 void warn_of_pool(const ClientTimes& t, bool open, std::vector<Warning>& warnings) {
   const ClientSpec& c = *t.spec;
-  // The connections that first attempts keep busy if none of them waits for anything.
+  const Places places(c);
+  // The places that first attempts keep busy if none of them waits for anything.
   const double needed = t.rate * t.attempt;
   // At the limit itself only chance makes attempts wait.
   constexpr double kAtLimit = 1 + 1e-9;
-  const double least = c.max_connections *
-                       (c.arrivals.process == ArrivalProcess::kConstant ? kAtLimit : 1 / kAtLimit);
-  if (c.max_connections == ClientSpec::kUnlimited || !open || !std::isfinite(needed) ||
-      needed < least) {
-    return;
-  }
+  const double least =
+      places.most() * (c.arrivals.process == ArrivalProcess::kConstant ? kAtLimit : 1 / kAtLimit);
+  if (!places.is_limited() || !open || !std::isfinite(needed) || needed < least) return;
   const std::string path = path_of(c);
   const std::string who = c.makes_calls() ? "each instance of " + caller_name(c) : "each client";
   warnings.push_back(
-      {path, path + ".max_connections" + (c.makes_calls() ? "" : ", " + path + ".arrivals"),
-       fmt::format("First attempts alone keep {} of {} busy, and it has {}: attempts "
-                   "wait longer and longer for one.",
-                   said_things(said_count(needed), "connection"), who, c.max_connections),
-       fmt::format("{}.max_connections = {} or more.", path,
+      {path, path + "." + places.key() + (c.makes_calls() ? "" : ", " + path + ".arrivals"),
+       fmt::format("First attempts alone keep {} of {} busy, and it has {}: {}.",
+                   places.said(said_count(needed)), who, places.most(),
+                   places.all_may_wait() ? "attempts wait longer and longer for one"
+                                         : "others " + places.others()),
+       fmt::format("{}.{} = {} or more.", path, places.key(),
                    to_copy(servers_that_carry(needed), kAllDigits))});
 }
 
@@ -519,19 +558,21 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
                     std::vector<Warning>& warnings) {
   const ClientSpec& c = *t.spec;
   const std::string path = "client." + c.name;
-  const bool bounded = std::isfinite(t.connections_worst);
-  if (c.max_connections != ClientSpec::kUnlimited && t.connections_worst > c.max_connections &&
-      t.rate * t.attempt < c.max_connections) {
+  const bool bounded = std::isfinite(t.connections_worst), timed = c.timeouts.has_attempt;
+  const Places places(c);
+  // A bulkhead is there to refuse what would pile up.
+  if (places.is_limited() && !places.of_bulkhead() && t.connections_worst > places.most() &&
+      t.rate * t.attempt < places.most()) {
     warnings.push_back(
-        {path, path + ".max_connections",
-         fmt::format(
-             "While every attempt times out a client needs {} and has {}: "
-             "further attempts wait for one.",
-             said_things(bounded ? said_count(t.connections_worst) : "more and more", "connection"),
-             c.max_connections),
-         bounded ? fmt::format("max_connections = {}, or a shorter attempt timeout.",
+        {path, path + "." + places.key(),
+         fmt::format("While {} a client needs {} and has {}: further attempts {}.",
+                     timed ? "every attempt times out" : "nothing is answered",
+                     places.said(bounded ? said_count(t.connections_worst) : "more and more"),
+                     places.most(), places.others()),
+         bounded ? fmt::format("{} = {}, or a shorter attempt timeout.", places.key(),
                                to_copy(std::ceil(t.connections_worst), kAllDigits))
-                 : std::string("A limit on attempts, such as max_attempts, or a deadline.")});
+         : timed ? std::string("A limit on attempts, such as max_attempts, or a deadline.")
+                 : std::string("An attempt timeout.")});
   }
   warn_of_quota(t, warnings);
   warn_of_retry_after(scenario, t, warnings);

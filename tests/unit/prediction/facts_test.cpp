@@ -869,6 +869,41 @@ TEST_CASE("As many connections are advised as time-outs need, in whole ones") {
   CHECK(advised("12", "8").empty());
 }
 
+TEST_CASE("What attempts do that find no place is said, and which limit it is") {
+  // 50 requests a second of 1 s each.
+  const auto facts = [](const std::string& limits) {
+    return facts_of(scenario_of(
+        "name = \"places\"\nduration = 100\n[service.api]\nservers = 100\nservice_time = "
+        "\"1s\"\n[client.web]\narrivals = { process = \"poisson\", total_rate = 50 }\n"
+        "retry = { mode = \"none\" }\n" +
+        limits));
+  };
+  const std::string pool = "client.web.max_connections",
+                    wall = "client.web.bulkhead.max_concurrent";
+  CHECK(warns(facts("max_connections = 20\n"), pool, "longer and longer for one"));
+  CHECK(warns(facts("max_connections = 20\nconnection_wait = \"0s\"\n"), pool,
+              "and it has 20: others fail at once"));
+  CHECK(warns(facts("max_connections = 20\nconnection_queue = 0\n"), pool, "fail at once"));
+  CHECK(warns(facts("max_connections = 20\nconnection_wait = \"2s\"\nconnection_queue = 7\n"), pool,
+              "others wait for one, 7 at most, for 2 s at most"));
+  CHECK(warns(facts("bulkhead = { max_concurrent = 20 }\n"), wall,
+              "50 places in the bulkhead of each client busy, and it has 20: others fail at once"));
+  CHECK(warns(facts("bulkhead = { max_concurrent = 20, longest_wait = \"none\" }\n"), wall,
+              "longer and longer"));
+  // The smaller of both is the limit, and a bulkhead is there to refuse what piles up.
+  const Facts walled = facts("max_connections = 100\nbulkhead = { max_concurrent = 60 }\n");
+  CHECK_FALSE(warns(walled, pool, ""));
+  CHECK_FALSE(warns(walled, wall, ""));
+  CHECK_FALSE(warns(facts("max_connections = 60\nbulkhead = { max_concurrent = 80 }\n"), wall, ""));
+  // Without a timeout no attempt times out.
+  const Facts open = facts("max_connections = 60\n");
+  CHECK(warns(open, pool, "While nothing is answered"));
+  CHECK(remedy(open, pool) == "An attempt timeout.");
+  CHECK(warns(facts("max_connections = 60\nattempt_timeout = \"3s\"\n"), pool,
+              "While every attempt times out a client needs 150 connections and has 60: further "
+              "attempts wait for one."));
+}
+
 TEST_CASE("A suggested delay is compared with the backoff after throttling") {
   const auto advised = [](const std::string& suggested, const std::string& rule) {
     const Facts facts = throttled_facts(
