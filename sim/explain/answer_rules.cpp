@@ -1093,7 +1093,11 @@ Found slow(const GroupCase& c) {
   const bool pooled =
       static_cast<double>(c.total.connection_wait_ns) / 1e9 > wait_s / 2 * c.requests();
   const Words where = held     ? Words("until their client lets them be sent")
-                      : pooled ? Words("for a connection")
+                      : pooled ? c.client.max_connections == ClientSpec::kUnlimited
+                                     ? Words("for a place in the bulkhead")
+                                 : c.client.bulkhead.in_use()
+                                     ? Words("for a connection or a place in the bulkhead")
+                                     : Words("for a connection")
                                : Words("in the queue");
   // An average says little about a latency that grows.
   constexpr double kGrows = 1.5;

@@ -199,6 +199,46 @@ Found breaker_refused(const GroupCase& c) {
                  figures};
 }
 
+/// The mean number of calls in the window by which a breaker of the group judges, as far as sent
+/// attempts tell: during the disturbance, if there is one.
+double calls_in_window(const GroupCase& c) {
+  const BreakerRules& rules = c.client.breaker;
+  const Stretch& phase = c.disturbed() ? c.during : c.all;
+  const double calls =
+      static_cast<double>(phase.group.attempts) / static_cast<double>(c.total.breakers);
+  if (rules.window_calls > 0) return std::min(calls, static_cast<double>(rules.window_calls));
+  const double seconds = phase.seconds / static_cast<double>(c.runs);
+  return seconds > 0 ? calls * std::min(1.0, rules.window.in_seconds() / seconds) : 0;
+}
+
+/// Why failures did not open a breaker that stayed closed, by its rules. Which of the errors are
+/// failures to it no result tells, so the last reason is all that is left.
+Sentence why_closed(const GroupCase& c, double failed) {
+  const BreakerRules& rules = c.client.breaker;
+  const FigureSource of_rules = not_in_files(kOfPreset);
+  if (!rules.has_failures()) return say("its failures are among the errors that it ignores");
+  const bool by_share = rules.failure_share > 0;
+  if (!by_share && rules.consecutive == 0) return say("only slow calls open it");
+  if (!by_share) {
+    return say("it opens after {} failures in a row", whole(rules.consecutive, of_rules));
+  }
+  if (rules.consecutive == 0) {
+    if (rules.above && rules.failure_share >= 1) {
+      return say("it opens above a share of {}, which is all", share(1, of_rules));
+    }
+    if (failed < rules.failure_share) {
+      return say("it opens {} {}", rules.above ? Words("above") : Words("from"),
+                 share(rules.failure_share, of_rules));
+    }
+    const std::uint32_t least =
+        rules.window_calls > 0 ? std::min(rules.min_calls, rules.window_calls) : rules.min_calls;
+    if (calls_in_window(c) < static_cast<double>(least)) {
+      return say("it judges by {} calls at least, and had fewer", whole(least, of_rules));
+    }
+  }
+  return say("too few of them are failures by its rules");
+}
+
 /// Many failures of the kind that a circuit breaker counts, which never opened it.
 Found breaker_never_opened(const GroupCase& c) {
   const BreakerRules& rules = c.client.breaker;
@@ -217,14 +257,10 @@ Found breaker_never_opened(const GroupCase& c) {
                                     flow(c, "timeouts", window)) /
                                        flow(c, "attempts", window)),
           c.disturbed() ? Words(" during the disturbance") : Words(""));
-  if (!rules.has_failures()) {
-    return Finding{say("{}: its failures are among the errors that it ignores", closed),
-                   {{"failed_share", failed / attempts}}};
-  }
-  return Finding{
-      say("{}: it judges by {} calls at least", closed,
-          whole(rules.min_calls, not_in_files(kOfPreset))),
-      {{"failed_share", failed / attempts}, {"min_calls", static_cast<double>(rules.min_calls)}}};
+  return Finding{say("{}: {}", closed, why_closed(c, failed / attempts)),
+                 {{"failed_share", failed / attempts},
+                  {"min_calls", static_cast<double>(rules.min_calls)},
+                  {"calls_in_window", calls_in_window(c)}}};
 }
 
 /// The share of attempts, sent or not, that the clients' own limits stopped.
@@ -263,15 +299,20 @@ Found not_sent(const GroupCase& c) {
            : whole(client.bulkhead.max_concurrent, key(path + ".bulkhead.max_concurrent"));
   const Words one = pool ? Words("no connection") : Words("no place in the bulkhead");
   const Words who = client.makes_calls() ? Words("its caller") : Words("each client");
-  if (longest == Duration::zero() || longest == Duration::max()) {
-    return Finding{
-        say("{} of the attempts failed unsent: {} was free; {} has {}", lost, one, who, limit),
-        std::move(evidence)};
+  const std::uint32_t line = pool ? client.connection_queue : client.bulkhead.queue;
+  const bool waits = longest > Duration::zero() && line > 0;
+  const Words full =
+      waits && line != ClientSpec::kUnlimited ? Words(", or the line was full") : Words("");
+  if (!waits || longest == Duration::max()) {
+    return Finding{say("{} of the attempts failed unsent: {} was free{}; {} has {}", lost, one,
+                       full, who, limit),
+                   std::move(evidence)};
   }
   const std::string_view name = pool ? ".connection_wait" : ".bulkhead.longest_wait";
-  return Finding{say("{} of the attempts failed unsent: {} became free within {}; {} has {}", lost,
-                     one, time(longest.in_seconds(), key(path + std::string(name))), who, limit),
-                 std::move(evidence)};
+  return Finding{
+      say("{} of the attempts failed unsent: {} became free within {}{}; {} has {}", lost, one,
+          time(longest.in_seconds(), key(path + std::string(name))), full, who, limit),
+      std::move(evidence)};
 }
 
 Found past_deadline(const GroupCase& c) {
@@ -297,11 +338,13 @@ Found not_retryable(const GroupCase& c) {
     return std::nullopt;
   // The results do not tell which of the two it was.
   const bool unrepeatable = c.client.unrepeatable > 0;
+  const bool unsent = c.total.unconnected + c.total.unpermitted + c.total.breaker_refusals > 0;
   return Finding{
       say("{} of the requests that failed {}",
           share(refused, not_in_files("requests by how they ended, of which there is no metric")),
-          unrepeatable ? Words("could not be sent again, or got an answer that these clients do "
+          unrepeatable ? Words("could not be sent again, or failed in a way that these clients do "
                                "not retry")
+          : unsent     ? Words("failed in a way that these clients do not retry")
                        : Words("got an answer that these clients do not retry")),
       {{"not_retryable_share_of_failures", refused}}};
 }
@@ -387,7 +430,7 @@ Found limiter_held_back(const GroupCase& c) {
       say("{} slowed the clients down: requests waited {} on average {}",
           adaptive ? Words("adaptive mode") : Words("the clients' own limit on their send rate"),
           roughly(wait_s, weighted(c, "send_wait_mean", "requests") / metric(c, "requests")),
-          adaptive ? Words("for a send token") : Words("before they were sent")),
+          adaptive ? Words("for a send token") : Words("to be sent")),
       {{"send_wait_s", wait_s}, {"latency_s", latency_s}}};
 }
 
@@ -458,12 +501,15 @@ Found retries_idle(const GroupCase& c) {
   if (c.disturbed() || c.client.retry.max_attempts < 2) return std::nullopt;
   if (c.success_share() < kGood || c.amplification() >= kFew) return std::nullopt;
   const double retried = 1 - 1 / std::max(1.0, c.amplification());
+  const bool hedges = c.client.retry.hedging.enabled;
   const FigureSource source = number(1) - metric(c, "requests") / metric(c, "attempts");
-  return Finding{retried > 0 ? say("retries cost next to nothing here: {} of the attempts",
-                                   share(retried, source))
-                             : say("retries cost nothing here: {} was needed",
-                                   claim("none", metric(c, "retries") == number(0))),
-                 {{"attempts_per_request_ratio", c.amplification()}}};
+  return Finding{
+      retried > 0
+          ? say("retries cost next to nothing here: {} of the attempts", share(retried, source))
+          : say("{} cost nothing here: {} was {}", hedges ? Words("hedges") : Words("retries"),
+                claim("none", metric(c, "retries") == number(0)),
+                hedges ? Words("sent") : Words("needed")),
+      {{"attempts_per_request_ratio", c.amplification()}}};
 }
 
 /// An event that was not seen in n replications may still happen: 1 - 0.05^(1/n) is the upper limit
