@@ -224,7 +224,7 @@ Sentence why_closed(const GroupCase& c, double failed) {
   }
   if (rules.consecutive == 0) {
     if (rules.above && rules.failure_share >= 1) {
-      return say("it opens above a share of {}, which is all", share(1, of_rules));
+      return say("it opens above a share of {} only", share(1, of_rules));
     }
     if (failed < rules.failure_share) {
       return say("it opens {} {}", rules.above ? Words("above") : Words("from"),

@@ -569,7 +569,7 @@ const std::vector<RuleCase>& rule_cases() {
         "client.web.breaker={failure_share=1.0, opens='above'}"},
        kSteady,
        {"client.web.breaker.preset=custom"},
-       "of the attempts failed: it opens above a share of 100 %, which is all"},
+       "of the attempts failed: it opens above a share of 100 % only"},
       {"wasted-work",
        kSteady,
        {"client.web.attempt_timeout=8ms"},
