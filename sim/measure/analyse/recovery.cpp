@@ -626,6 +626,21 @@ std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult
                         before(scenario, run, course, all.front().start));
 }
 
+std::optional<Time> back_after(const Scenario& scenario, const RunResult& run,
+                               std::optional<std::size_t> group, Time from, Time to, Time horizon) {
+  const std::vector<Disturbance> all = disturbances_for(scenario, group);
+  std::optional<Time> last_end;
+  for (const Disturbance& d : all) {
+    if (d.start < to && d.end > from) last_end = std::max(last_end.value_or(d.end), d.end);
+  }
+  if (!last_end) return to;
+  const Course course = course_of(scenario, run, group);
+  const Recovery recovery = recovery_after(scenario, run, course, *last_end, horizon,
+                                           before(scenario, run, course, all.front().start));
+  if (!recovery.seconds) return std::nullopt;
+  return *last_end + Duration::from_seconds(*recovery.seconds);
+}
+
 bool can_confirm_recovery(const Scenario& scenario) {
   Time last_end;
   for (const Trigger& trigger : triggers(scenario)) last_end = std::max(last_end, trigger.end);

@@ -144,6 +144,12 @@ std::optional<Time> end_of_disturbances(const Scenario& scenario, std::optional<
 std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult& run,
                                        std::optional<std::size_t> group);
 
+/// When the group is back after the disturbances between `from` and `to` that may reach it, of
+/// which `to` is the last end; `to` if none does. Empty if it is not back, or that cannot be
+/// confirmed, before `horizon`.
+std::optional<Time> back_after(const Scenario& scenario, const RunResult& run,
+                               std::optional<std::size_t> group, Time from, Time to, Time horizon);
+
 /// Whether a run is long enough to confirm a recovery: the hold ends before the run does. True
 /// without a trigger.
 bool can_confirm_recovery(const Scenario& scenario);

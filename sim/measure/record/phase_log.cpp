@@ -62,25 +62,39 @@ ServiceFlow flow_between(const ServiceFlow& before, const ServiceFlow& after) {
 
 namespace {
 
-/// Cuts after the last disturbance while the distance from it doubles.
-constexpr std::int64_t kCutsPerDoubling = 16;
+/// Adds edges of count bins after `from` and before `to`: so many while the distance from `from`
+/// doubles.
+void add_cuts(Time from, Time to, Duration bin, std::int64_t per_doubling,
+              std::vector<Time>& cuts) {
+  const std::int64_t width = bin.count();
+  const std::int64_t first = (from.count() + width - 1) / width;
+  for (std::int64_t bins = 1;; bins += std::max<std::int64_t>(bins / per_doubling, 1)) {
+    if (bins > to.count() / width) return;
+    const Time cut = Time::zero() + bin * (first + bins);
+    if (cut >= to) return;
+    cuts.push_back(cut);
+  }
+}
 
-/// The times at which recoveries may end: edges of count bins after the last disturbance and before
-/// the end of the window.
+/// The times at which recoveries may end: after the last disturbance and before the end of the
+/// window.
 std::vector<Time> recovery_cuts(const Scenario& scenario) {
+  constexpr std::int64_t kCutsPerDoubling = 16;
   std::vector<Time> cuts;
   const auto last = end_of_disturbances(scenario, std::nullopt);
   if (!last) return cuts;
-  const Time from = std::max(*last, Time::zero() + scenario.warmup);
-  const Time to = Time::zero() + scenario.duration;
-  const Duration bin = count_width(scenario.duration);
-  const std::int64_t width = bin.count();
-  const std::int64_t first = (from.count() + width - 1) / width;
-  for (std::int64_t bins = 1;; bins += std::max<std::int64_t>(bins / kCutsPerDoubling, 1)) {
-    if (bins > to.count() / width) return cuts;
-    const Time cut = Time::zero() + bin * (first + bins);
-    if (cut >= to) return cuts;
-    cuts.push_back(cut);
+  add_cuts(std::max(*last, Time::zero() + scenario.warmup), Time::zero() + scenario.duration,
+           count_width(scenario.duration), kCutsPerDoubling, cuts);
+  return cuts;
+}
+
+/// Likewise after each event of an SLO but the last. There may be many: fewer cuts for each.
+void add_cuts_of_events(const Scenario& scenario, std::vector<Time>& cuts) {
+  constexpr std::int64_t kCutsPerDoubling = 4;
+  const std::vector<SloEvent> events = slo_events(scenario);
+  for (std::size_t e = 0; e + 1 < events.size(); ++e) {
+    add_cuts(events[e].fault_end, events[e + 1].start, count_width(scenario.duration),
+             kCutsPerDoubling, cuts);
   }
 }
 
@@ -88,6 +102,7 @@ std::vector<Time> recovery_cuts(const Scenario& scenario) {
 std::vector<Time> cuts_of(const Scenario& scenario, std::span<const Phase> phases,
                           std::vector<Time> cuts) {
   if (phases.empty() && scenario.slos.empty()) return {};
+  if (!scenario.slos.empty()) add_cuts_of_events(scenario, cuts);
   cuts.push_back(Time::zero() + scenario.warmup);
   cuts.push_back(Time::zero() + scenario.duration);
   for (const Phase& phase : phases) {
@@ -234,6 +249,17 @@ std::size_t PhaseLog::cut_of_recovery(const Scenario& scenario, const RunResult&
   return cut_at(at == recovery_cuts_.end() ? recovery_cuts_.back() : *at);
 }
 
+/// The cut with which the aftermath of an event ends: when the group is back, or with the next one.
+std::size_t PhaseLog::cut_of_return(const Scenario& scenario, const RunResult& run,
+                                    std::optional<std::size_t> group, const SloEvent& event,
+                                    Time next) const {
+  const auto back = back_after(scenario, run, group, event.start, event.fault_end, next);
+  if (!back) return cut_at(next);
+  if (*back <= event.fault_end) return cut_at(event.fault_end);
+  // Recoveries end on edges of count bins, but for the rounding of seconds.
+  return cut_at(Time::from_nanoseconds(back->count() - run.count_width.count() / 2));
+}
+
 PhaseLog::Range PhaseLog::range_of(const Phase& phase, std::size_t recovered) const {
   const std::size_t first = cut_at(phase.start), last = cut_at(phase.end);
   const std::size_t between = std::clamp(recovered, first, last);
@@ -325,10 +351,12 @@ SloCounts PhaseLog::count_slo(const Scenario& scenario, const RunResult& run,
     SloEventCounts& event = counts.events.emplace_back();
     event.start = events[e].start;
     for (const std::size_t g : groups) {
-      std::size_t last = is_last ? cuts_.size() - 1 : cut_at(events[e + 1].start);
-      if (is_last && disturbed) {
-        // The recovery of all groups together, or of each group that the SLO names.
-        const auto of = scenario.slos[slo].clients.empty() ? std::nullopt : std::optional(g);
+      // The recovery of all groups together, or of each group that the SLO names.
+      const auto of = scenario.slos[slo].clients.empty() ? std::nullopt : std::optional(g);
+      std::size_t last = cuts_.size() - 1;
+      if (!is_last) {
+        last = cut_of_return(scenario, run, of, events[e], events[e + 1].start);
+      } else if (disturbed) {
         const auto recovery = final_recovery(scenario, run, of);
         event.over = event.over && !(recovery && !recovery->seconds);
         last = std::max(cut_at(events[e].fault_end), cut_of_recovery(scenario, run, of));

@@ -33,6 +33,8 @@ ClientFlow counts_between(const ClientFlow& before, const ClientFlow& after);
 /// an integral within the rounding error of sums counts as 0.
 ServiceFlow flow_between(const ServiceFlow& before, const ServiceFlow& after);
 
+struct SloEvent;
+
 /// The requests of the cohort of one client group that end in another stretch than the one they
 /// were made in.
 class LateRequests {
@@ -134,6 +136,9 @@ class PhaseLog {
   std::size_t cut_at(Time t) const;
   std::size_t cut_of_recovery(const Scenario& scenario, const RunResult& run,
                               std::optional<std::size_t> group) const;
+  std::size_t cut_of_return(const Scenario& scenario, const RunResult& run,
+                            std::optional<std::size_t> group, const SloEvent& event,
+                            Time next) const;
   Range range_of(const Phase& phase, std::size_t recovered) const;
   PhaseResult add_up(Range range, std::span<const std::size_t> groups,
                      std::span<const std::size_t> services) const;

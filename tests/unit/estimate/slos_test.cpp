@@ -68,6 +68,8 @@ start = "60s"
 duration = "4s"
 errors.internal = 1.0
 )";
+  const std::string soon =
+      "[fault.second]\nstart = \"33s\"\nduration = \"4s\"\nerrors.internal = 1.0\n";
   const std::string gone =
       "[client.gone]\n"
       "arrivals = { process = \"constant\", total_rate = 4 }\n"
@@ -111,9 +113,12 @@ errors.internal = 1.0
       {"retries save one too late",
        world("share = 0.999\nlatency = \"50ms\"", "", "errors.internal = 1.0", kTwice), 25920, 100,
        100.0 / 25920, 10, 1000},
-      // Two faults, of 10 s and of 4 s. The first one's time is that until the second begins, 40 s
-      // with 400 requests: burn rate 100 / 400 / 0.001.
-      {"the first of two", world("share = 0.999", two), 25920, 100, 100.0 / 25920, 10, 250, 0},
+      // Two faults, of 10 s and of 4 s. After the first one all is well again at once.
+      {"the first of two", world("share = 0.999", two), 25920, 100, 100.0 / 25920, 10, 1000, 0},
+      // The second begins before the hold of 5 s is over: what is between belongs to the first,
+      // whose 13 s have 130 requests.
+      {"the first of two in a row", world("share = 0.999", soon), 25920, 100, 100.0 / 25920, 10,
+       1e5 / 130, 0},
       {"the second of two", world("share = 0.999", two), 25920, 40, 40.0 / 25920, 4, 1000, 1},
       // With four requests a second of another group: budget 0.001 x 14 x 2,592,000 and 140 bad.
       {"two groups", world("share = 0.999", gone), 36288, 140, 140.0 / 36288, 10, 1000},
