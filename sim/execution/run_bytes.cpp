@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -305,6 +306,7 @@ PhaseValues combine_phases(std::span<const UnitResult> replications) {
   std::vector<std::optional<double>> values;
   std::size_t clients = 1, phases = 0;
   for (const UnitResult& r : replications) {
+    assert(&r == replications.data() || (r.clients == clients && r.phases == phases));
     values.insert(values.end(), r.phase_values.begin(), r.phase_values.end());
     clients = r.clients;
     phases = r.phases;

@@ -71,7 +71,8 @@ std::optional<UnitResult> decode(std::string_view bytes);
 /// Whether `bytes` are those of a replication that went over a limit.
 bool is_over_limit(std::string_view bytes);
 
-/// The values of the replications of one point, in their order. All have the same client groups.
+/// The values of the replications of one point, in their order. All have the same client groups,
+/// and for `combine_phases` the same phases, too.
 MetricValues combine(std::span<const UnitResult> replications);
 PhaseValues combine_phases(std::span<const UnitResult> replications);
 

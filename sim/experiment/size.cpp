@@ -11,7 +11,7 @@
 #include "execution/identity.hpp"
 #include "execution/run_bytes.hpp"
 #include "execution/units.hpp"
-#include "experiment/success_before.hpp"
+#include "experiment/single_run.hpp"
 #include "kernel/stop.hpp"
 #include "measure/analyse/recovery.hpp"
 #include "scenario/keys/keys.hpp"
@@ -392,7 +392,8 @@ using execution::UnitResult;
 
 /// The figures by which one replication with one disturbance is judged.
 struct JudgedRun {
-  std::optional<double> success, success_before, recovered;
+  std::optional<double> success, success_before;
+  std::optional<bool> recovered;
   bool keeps_limits = true;
   std::size_t breaks = 0;  ///< the first limit that it does not keep
   std::vector<std::optional<double>> figures;
@@ -481,7 +482,7 @@ class SizeRuns {
         ++reasons.too_short;
         return true;
       }
-      if (*r.recovered < 1) {
+      if (!*r.recovered) {
         ++reasons.not_recovered;
         return true;
       }
@@ -524,27 +525,36 @@ class SizeRuns {
     replications_ += rows.size();
     for (std::size_t r = 0; r < more; ++r) {
       for (std::size_t d = 0; d < kinds; ++d) {
-        runs.push_back(judged(*scenarios[d], rows[d * more + r]));
+        runs.push_back(judged(rows[d * more + r], [&] {
+          return draws ? plan_.scenario(place, d, replication(r)) : scenarios[d];
+        }));
       }
     }
   }
 
-  JudgedRun judged(const Scenario& scenario, const UnitResult& row) const {
+  /// `scenario` gives the scenario of the run.
+  template <class ScenarioOf>
+  JudgedRun judged(const UnitResult& row, const ScenarioOf& scenario) const {
     const MetricValues values = execution::combine({&row, 1});
-    const PhaseValues phases = execution::combine_phases({&row, 1});
     const std::size_t all = values.clients() - 1;
     JudgedRun run;
     run.success = values.at(0, all, index_of(*find_metric("success_rate")));
-    run.recovered = values.at(0, all, index_of(*find_metric("recovered")));
-    run.success_before = experiment::success_before(phases, 0);
+    run.recovered =
+        experiment::has_recovered(values.at(0, all, index_of(*find_metric("recovered"))), scenario);
+    run.success_before = experiment::success_at_first(row);
+    if (run.success_before && *run.success_before < 1 &&
+        !experiment::begins_undisturbed(*scenario())) {
+      run.success_before = std::nullopt;
+    }
     for (const MetricInfo* metric : size_figures()) {
       run.figures.push_back(values.at(0, all, index_of(*metric)));
     }
     for (std::size_t i = 0; i < plan_.limits.size() && run.keeps_limits; ++i) {
       const SizeLimit& limit = plan_.limits[i];
       std::size_t client = all;
-      for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
-        if (scenario.clients[c].name == limit.client) client = c;
+      const std::vector<ClientSpec>& clients = plan_.base.scenario.clients;
+      for (std::size_t c = 0; c < clients.size(); ++c) {
+        if (clients[c].name == limit.client) client = c;
       }
       const auto value = values.at(0, client, index_of(*limit.metric));
       run.keeps_limits = value && (!limit.at_least || *value >= *limit.at_least) &&

@@ -9,7 +9,7 @@
 #include "execution/executor.hpp"
 #include "execution/run_bytes.hpp"
 #include "execution/units.hpp"
-#include "experiment/success_before.hpp"
+#include "experiment/single_run.hpp"
 #include "experiment/variants.hpp"
 #include "kernel/functions.hpp"
 #include "kernel/quantiles.hpp"
@@ -387,26 +387,30 @@ double median(std::vector<double> values) {
 /// The runs of a scenario: with its own values, and of its draws.
 struct DrawnRuns {
   MetricValues drawn, own;
-  PhaseValues drawn_phases, own_phases;
+  /// The success of each run in its first phase, see `success_at_first`.
+  std::vector<std::optional<double>> drawn_first, own_first;
 };
 
 /// Judges runs by what is usual: the best medians of scenarios with their own values.
 class UncertainJudge {
  public:
-  /// With the runs of each of them; at least one.
-  UncertainJudge(const Scenario& scenario, std::span<const DrawnRuns> all)
-      : share_(scenario.recovery.share) {
+  /// With the runs of each plan; at least one.
+  UncertainJudge(std::span<const UncertainPlan* const> plans, std::span<const DrawnRuns> all)
+      : share_(plans.front()->base.scenario.recovery.share) {
     const auto raise = [](std::optional<double>& level, std::optional<double> to) {
       if (to && (!level || *to > *level)) level = to;
     };
     bool recovers = false;
-    for (const DrawnRuns& runs : all) {
+    for (std::size_t p = 0; p < all.size(); ++p) {
+      const DrawnRuns& runs = all[p];
       recovers = recovers || median_of_runs(runs.own, recovered_) ||
                  median_of_runs(runs.drawn, recovered_);
       raise(usual_, median_of_runs(runs.own, success_));
       std::vector<double> before;
-      for (std::size_t r = 0; r < runs.own.runs(); ++r) {
-        if (const auto s = experiment::success_before(runs.own_phases, r)) before.push_back(*s);
+      if (experiment::begins_undisturbed(plans[p]->base.scenario)) {
+        for (const std::optional<double>& s : runs.own_first) {
+          if (s) before.push_back(*s);
+        }
       }
       if (!before.empty()) raise(usual_before_, median(std::move(before)));
     }
@@ -419,16 +423,19 @@ class UncertainJudge {
   UncertainStudy study(UncertainPlan plan, DrawnRuns runs) const {
     std::vector<std::optional<bool>> good;
     std::size_t ill = 0;
+    const auto base = [&] { return execution::borrowed(plan.base.scenario); };
     for (std::size_t i = 0; i < runs.drawn.runs(); ++i) {
-      good.push_back(is_good(runs.drawn, runs.drawn_phases, i));
-      ill += is_ill_before(runs.drawn_phases, i) ? 1 : 0;
+      const auto drawn = [&] { return plan.keys.empty() ? base() : plan.scenario(i); };
+      good.push_back(is_good(runs.drawn, i, runs.drawn_first[i], drawn));
+      ill += is_ill_before(runs.drawn_first[i], drawn) ? 1 : 0;
     }
     UncertainAnswer answer = answer_uncertain(question_, plan.draws, std::move(good));
     answer.ill_before = ill;
     UncertainStudy study{
         std::move(plan), std::move(runs.drawn), std::move(runs.own), std::move(answer), 0, 0};
     for (std::size_t i = 0; i < study.own.runs(); ++i) {
-      const auto its = is_good(study.own, runs.own_phases, i);
+      const auto its = is_good(study.own, i, runs.own_first[i],
+                               [&] { return execution::borrowed(study.plan.base.scenario); });
       study.own_judged += its ? 1 : 0;
       study.own_hits += its && *its ? 1 : 0;
     }
@@ -436,20 +443,20 @@ class UncertainJudge {
   }
 
  private:
-  bool is_ill_before(const PhaseValues& phases, std::size_t run) const {
-    if (question_ != UncertainQuestion::kRecovers || !usual_before_) return false;
-    const auto before = experiment::success_before(phases, run);
-    return before && *before < share_ * *usual_before_;
+  // `scenario` gives the scenario of the run, and is asked only where its figures do not suffice.
+  template <class ScenarioOf>
+  bool is_ill_before(std::optional<double> first, const ScenarioOf& scenario) const {
+    if (question_ != UncertainQuestion::kRecovers || !usual_before_ || !first) return false;
+    return *first < share_ * *usual_before_ && experiment::begins_undisturbed(*scenario());
   }
 
-  std::optional<bool> is_good(const MetricValues& values, const PhaseValues& phases,
-                              std::size_t run) const {
+  template <class ScenarioOf>
+  std::optional<bool> is_good(const MetricValues& values, std::size_t run,
+                              std::optional<double> first, const ScenarioOf& scenario) const {
     const std::size_t all = values.clients() - 1;
     if (question_ == UncertainQuestion::kRecovers) {
-      if (is_ill_before(phases, run)) return false;
-      const auto recovered = values.at(run, all, recovered_);
-      if (!recovered) return std::nullopt;
-      return *recovered == 1;
+      if (is_ill_before(first, scenario)) return false;
+      return experiment::has_recovered(values.at(run, all, recovered_), scenario);
     }
     const auto success = values.at(run, all, success_);
     if (!success || !usual_) return std::nullopt;
@@ -509,8 +516,13 @@ std::vector<DrawnRuns> simulate_draws(std::span<const UncertainPlan* const> plan
   for (const Place& p : places) {
     const std::span of_draws = std::span(rows).subspan(p.first_unit, p.draws);
     const std::span of_own = std::span(rows).subspan(p.first_unit + p.draws, p.own);
-    all.push_back(
-        {combine(of_draws), combine(of_own), combine_phases(of_draws), combine_phases(of_own)});
+    DrawnRuns& runs = all.emplace_back(DrawnRuns{combine(of_draws), combine(of_own), {}, {}});
+    for (const UnitResult& row : of_draws) {
+      runs.drawn_first.push_back(experiment::success_at_first(row));
+    }
+    for (const UnitResult& row : of_own) {
+      runs.own_first.push_back(experiment::success_at_first(row));
+    }
   }
   return all;
 }
@@ -520,7 +532,7 @@ std::vector<DrawnRuns> simulate_draws(std::span<const UncertainPlan* const> plan
 UncertainStudy study_uncertain(UncertainPlan plan, const ReplicationOptions& run) {
   const UncertainPlan* const plans[] = {&plan};
   std::vector<DrawnRuns> runs = simulate_draws(plans, run);
-  const UncertainJudge judge(plan.base.scenario, runs);
+  const UncertainJudge judge(plans, runs);
   return judge.study(std::move(plan), std::move(runs.front()));
 }
 
@@ -562,7 +574,7 @@ UncertainComparison compare_uncertain(std::vector<UncertainVariant> variants,
   for (const UncertainVariant& v : variants) plans.push_back(&v.plan);
   std::vector<DrawnRuns> runs = execution::in_time(
       options.run, [&](const ReplicationOptions& run) { return simulate_draws(plans, run); });
-  const UncertainJudge judge(plans.front()->base.scenario, runs);
+  const UncertainJudge judge(plans, runs);
   UncertainComparison result;
   result.question = judge.question();
   result.metrics = options.metrics.empty() ? headline_metrics() : options.metrics;
