@@ -238,7 +238,11 @@ class Sentence {
   void add_recovery(const MetricInfo& metric) {
     const ComparisonRow* row = find_(metric);
     if (row == nullptr || row->difference.pairs == 0) return;
-    if (!stats::can_confirm_recovery(comparison_.baseline().scenario())) {
+    const bool is_known = std::ranges::all_of(comparison_.evaluations, [&](const Evaluation& e) {
+      const bool is_compared_here = &e == &comparison_.baseline() || e.set.variant == name_;
+      return !is_compared_here || stats::can_confirm_recovery(e.scenario());
+    });
+    if (!is_known) {
       also_recovery_ =
           " Whether they recover is not known: the runs end before recovery.hold is over.";
       return;
@@ -442,9 +446,10 @@ std::string recoveries(const ComparisonReport& comparison) {
   constexpr std::size_t kMaxVariants = 8;
   const Scenario& s = comparison.baseline().scenario();
   const bool asked = comparison.found.find(1, "all", *find_metric("recovered")) != nullptr;
-  if (!asked || comparison.evaluations.size() > kMaxVariants || !stats::can_confirm_recovery(s)) {
-    return "";
-  }
+  const bool any_known = std::ranges::any_of(comparison.evaluations, [](const Evaluation& e) {
+    return stats::can_confirm_recovery(e.scenario());
+  });
+  if (!asked || comparison.evaluations.size() > kMaxVariants || !any_known) return "";
   // The key is left out only before words: a number alone would be read as seconds.
   std::size_t key = common_key(comparison).size();
   for (const Evaluation& e : comparison.evaluations) {
@@ -467,6 +472,7 @@ std::string recoveries(const ComparisonReport& comparison) {
                  : format_plain(time->estimate.mean * unit.scale, 2) + std::string(unit.name);
       if (back < runs) said += fmt::format(" in {} of {} runs", back, runs);
     }
+    if (!stats::can_confirm_recovery(e.scenario())) said = "too short to tell";
     auto group =
         std::find_if(groups.begin(), groups.end(), [&](auto& g) { return g.first == said; });
     if (group == groups.end()) group = groups.insert(group, {said, {}});
@@ -596,6 +602,7 @@ std::string overview_text(const Evaluation& variant, const MetricInfo& metric) {
   const SummaryRow* row = variant.row("all", metric.name);
   if (row == nullptr) return "-";
   if (metric.name == "recovered") {
+    if (!stats::can_confirm_recovery(variant.scenario())) return "too short";
     const auto runs = static_cast<double>(row->estimate.count);
     return fmt::format("{} of {}", std::lround(row->estimate.mean * runs), std::lround(runs));
   }
@@ -622,14 +629,18 @@ Overview overview_of(const ComparisonReport& comparison) {
       return e.row("all", metric->name) != nullptr;
     });
     const bool can_recover =
-        name != "recovered" || stats::can_confirm_recovery(comparison.baseline().scenario());
+        name != "recovered" || std::ranges::any_of(comparison.evaluations, [](const Evaluation& e) {
+          return stats::can_confirm_recovery(e.scenario());
+        });
     if (exists && can_recover) overview.columns.push_back({metric, title});
   }
   for (const Evaluation& e : comparison.evaluations) {
     std::vector<Overview::Cell>& cells = overview.rows.emplace_back();
     for (const Overview::Column& column : overview.columns) {
       const SummaryRow* row = e.row("all", column.metric->name);
-      cells.push_back({row == nullptr ? std::nullopt : std::optional(row->estimate.mean),
+      const bool is_known = row != nullptr && (column.metric->name != "recovered" ||
+                                               stats::can_confirm_recovery(e.scenario()));
+      cells.push_back({is_known ? std::optional(row->estimate.mean) : std::nullopt,
                        overview_text(e, *column.metric)});
     }
   }
