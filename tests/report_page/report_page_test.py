@@ -608,6 +608,20 @@ class PageTest(unittest.TestCase):
                 ends = text.rsplit(" ", 1)[0].split(" to ") if " to " in text else ()
                 self.assertEqual(len(ends), len(set(ends)), text)
 
+    def test_numbers_lie_between_the_ends_of_their_intervals(self):
+        seen = 0
+        for page in ("run", "compare"):
+            self.open(page)
+            for texts in self.browser.run("[...document.querySelectorAll('#figures td > .interval')]"
+                                          ".map(e => [e.previousSibling.data, e.textContent])"):
+                number, *ends = re.findall(r"[\d,.]*\d", " ".join(texts))
+                low, value, high = (float(x.replace(",", "")) for x in (ends[0], number, ends[1]))
+                units = [re.findall(r" (?!to)[^\d ]+", text) for text in texts]
+                if units[0] == units[1]:
+                    seen += 1
+                    self.assertTrue(low <= value <= high, texts)
+        self.assertGreater(seen, 5)
+
     def test_a_choice_names_the_best_policy_and_why_the_others_left(self):
         with open(self.pages.folder / "choose" / "choose.csv", encoding="utf-8") as file:
             rows = {row["variant"]: row["outcome"] for row in csv.DictReader(file)}

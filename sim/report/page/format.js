@@ -78,19 +78,28 @@ function quantity(x, unit, share = false, significant = 3) {
   return `${digits(x, significant)} ${unit}`;
 }
 
+/** A number and its interval as texts; the number has as many digits as the ends of the interval,
+ * so that it lies between them as they are written, too. */
+function withRange([mean, low, high], unit, share) {
+  const significant = exists(low) && exists(high) && digitsOfRange(low, high, unit, share);
+  return significant ? [quantity(mean, unit, share, significant), rangeText(low, high, unit, share)]
+    : [quantity(mean, unit, share), ""];
+}
+
 function withInterval(row, unit, share) {
-  const [mean, low, high] = row;
-  const text = quantity(mean, unit, share);
-  const range = exists(low) && exists(high) ? rangeText(low, high, unit, share) : "";
+  const [text, range] = withRange(row, unit, share);
   return range ? `${text} (${range})` : text;
 }
 
-/** "91.8 to 96 %": the unit once, except where the two ends have different ones. More digits where
- * three would make both ends the same; nothing where five do. */
+/** Three, or more where three would make both ends the same; nothing where five do. */
+const digitsOfRange = (low, high, unit, share) => [3, 4, 5].find((significant) =>
+  quantity(low, unit, share, significant) !== quantity(high, unit, share, significant));
+
+/** "91.8 to 96 %": the unit once, except where the two ends have different ones. */
 function rangeText(low, high, unit, share) {
-  const ends = (significant) => [low, high].map((x) => quantity(x, unit, share, significant));
-  const [a, b] = [3, 4, 5].map(ends).find(([x, y]) => x !== y) || [];
-  if (a === undefined) return "";
+  const significant = digitsOfRange(low, high, unit, share);
+  if (!significant) return "";
+  const [a, b] = [low, high].map((x) => quantity(x, unit, share, significant));
   const [unitOfA, unitOfB] = [a, b].map((text) => text.split(" ").slice(1).join(" "));
   return low === 0 || unitOfA === unitOfB ? `${a.split(" ")[0]} to ${b}` : `${a} to ${b}`;
 }

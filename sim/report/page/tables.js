@@ -86,9 +86,8 @@ function summaryOf(result, v, client, metric) {
 /** A number over its interval, in one cell. */
 function intervalCell(row, unit, share) {
   if (!row || !exists(row[0])) return "–";
-  const [mean, low, high] = row;
-  const range = exists(low) && exists(high) ? rangeText(low, high, unit, share) : "";
-  return [quantity(mean, unit, share), range ? el("span", { class: "interval" }, range) : null];
+  const [text, range] = withRange(row, unit, share);
+  return [text, range ? el("span", { class: "interval" }, range) : null];
 }
 
 /** A column of a metric; `find(row)` gives its [mean, low, high]. */
