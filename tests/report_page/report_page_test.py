@@ -256,6 +256,8 @@ class Pages:
                  "client.web.retry.max_attempts=1,3", "--out", "curve")
         self.run("tip", "outage.toml", "--hysteresis", "client.web.arrivals.total_rate=40:160:40",
                  "--dwell", "4s", "--out", "hysteresis", status=(0, 1))
+        self.run("size", "service.api.servers=1:8", "outage.toml", "--share", "0.5",
+                 "--confidence", "0.6", "--out", "size", status=(0, 1))
         (self.folder / "limits.toml").write_text(LIMITS)
         self.run("run", "limits.toml", "--out", "limits")
         (self.folder / "apart.toml").write_text(APART)
@@ -303,7 +305,7 @@ class Pages:
                                 and not line.startswith("note: runs of ")]  # of the search
         for name in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "limits", "apart",
                      "choose", "once", "advise", "map", "servers", "predict", "groups", "fit",
-                     *self.notes):
+                     "size", *self.notes):
             self.report(name, name)
         (self.folder / "calm.toml").write_text(re.sub(r"\[fault.outage\].*?(?=\[)", "", ZOMBIE,
                                                       flags=re.DOTALL))
@@ -612,8 +614,9 @@ class PageTest(unittest.TestCase):
         seen = 0
         for page in ("run", "compare"):
             self.open(page)
-            for texts in self.browser.run("[...document.querySelectorAll('#figures td > .interval')]"
-                                          ".map(e => [e.previousSibling.data, e.textContent])"):
+            found = self.browser.run("[...document.querySelectorAll('#figures .interval')].map("
+                                     "e => [e.previousSibling.data, e.textContent])")
+            for texts in found:
                 number, *ends = re.findall(r"[\d,.]*\d", " ".join(texts))
                 low, value, high = (float(x.replace(",", "")) for x in (ends[0], number, ends[1]))
                 units = [re.findall(r" (?!to)[^\d ]+", text) for text in texts]
@@ -1138,6 +1141,12 @@ class PageTest(unittest.TestCase):
         self.assertEqual(command, "retrysim sweep scenario.toml "
                                   "--vary fault.down.duration=1s,2s,4s "
                                   "--vary client.web.retry.max_attempts=1,4")
+        self.open("size")
+        self.assertEqual(self.texts("#reproduce pre")[0], "retrysim size scenario.toml "
+                         "service.api.servers=1:8 --share 0.5 --confidence 0.6")
+        self.open("hysteresis")
+        self.assertEqual(self.texts("#reproduce pre")[0], "retrysim tip scenario.toml --hysteresis "
+                         "client.web.arrivals.total_rate=40:160:40 --dwell 4s")
         self.open("run")
         toml = self.texts("#reproduce pre.toml")[0]
         self.assertEqual(toml, (self.pages.folder / "run" / "scenario.toml").read_text())

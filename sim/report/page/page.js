@@ -187,7 +187,7 @@ function commandOf(result) {
   // The scenario of a comparison says in its head how that was asked for.
   const asked = /^# +(retrysim compare .*)$/m.exec(result.toml);
   if (asked) return asked[1];
-  const words = ["retrysim", result.command];
+  const words = ["retrysim", result.command.split(" ")[0]];
   if (!result.fitted) words.push("scenario.toml");
   if (result.trigger) {
     const { path, first, last, unit, tolerance } = result.trigger;
@@ -203,8 +203,9 @@ function commandOf(result) {
   } else {
     for (const request of result.options) {
       const space = request.indexOf(" ");
-      words.push(...(request.startsWith("log ") ? [] : [request.slice(0, space)]),
-        quoted(request.slice(space + 1)));
+      // What is no option stands without a name: a log, or the key that is to be sized.
+      if (space >= 0 && !request.startsWith("log ")) words.push(request.slice(0, space));
+      words.push(quoted(request.slice(space + 1)));
     }
     if (result.fitted) words.push("--out", quoted(result.scenario));
   }
