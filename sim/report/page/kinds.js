@@ -5,14 +5,16 @@ const simulated = (r) => [plural(r.replications, "replication"), `seed ${r.seed}
 const ofRun = (r) => [verdicts(r, r.v), notesOf(r, r.v)];
 const ofSearch = (r) => [saidSentences(r), notesOf(r, r.v)];
 
-/** The first row that fits: `is` it a result of this kind? `over` is missing without a range. */
+/** The first row that fits: `is` it a result of this kind? `over` is missing without a range;
+ * `overTitle` says what it shows if that is no range. */
 const KINDS = [
   // The replications of policies differ.
-  { is: (r) => r.choice, called: "choice of a policy", answer: choiceAnswer,
+  { is: (r) => r.choice, called: "choice of a policy", answer: choiceAnswer, overTitle: "Policies",
     over: (r) => [choiceTable(r), pictureCharts(r, "choose")],
     counted: (r) => [plural(r.policies.length, "policy", "policies"),
       plural(r.choice.replications, "replication"), `seed ${r.seed}`] },
   { is: (r) => r.advice, called: "advice", counted: simulated, answer: adviceAnswer,
+    overTitle: "What each remedy changes",
     over: (r) => [pictureCharts(r, "advise"), adviceTable(r)] },
   { is: (r) => r.fitted, called: "fit of a log", counted: (r) => [plural(r.fitted.log.lines, "line")],
     answer: ofSearch },
@@ -26,7 +28,7 @@ const KINDS = [
     over: (r) => pictureCharts(r, "size") },
   { is: (r) => r.size, called: "search for a size", counted: simulated, answer: ofSearch,
     over: (r) => pictureCharts(r, "size") },
-  { is: (r) => r.risk, called: "search for a rare event", answer: ofSearch,
+  { is: (r) => r.risk, called: "search for a rare event", answer: ofSearch, overTitle: "How likely",
     counted: (r) => [plural(r.risk.points.length, "point"), `seed ${r.seed}`],
     over: (r) => pictureCharts(r, "risk") },
   { is: (r) => r.prediction, called: "prediction", counted: () => ["nothing was simulated"],

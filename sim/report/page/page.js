@@ -241,14 +241,23 @@ function reproduction(result) {
     el("pre", { class: "toml" }, result.toml))];
 }
 
+/** Whether there is something to show over a range: a search at a single point has no picture. */
+const hasRange = (r) => Boolean(kindOf(r).over) &&
+  (!(r.size || r.frontier || r.risk) || Boolean(pictureOf(r, r.risk ? "risk" : "size")));
+
+/** What the results have in common that lies over a range. */
+function overTitle() {
+  const titles = new Set(results.filter(hasRange).map((r) => kindOf(r).overTitle));
+  return (titles.size === 1 && [...titles][0]) || "Over the range";
+}
+
 /** Sections in the order of the page: which results have it, what it shows. Those with a title are
  * folded unless they are the picture of their result. */
 const SECTIONS = [
   { id: "answer", has: () => true, show: (r) => [headline(r), changeNote(r), servicesNow(r), picture(r), chartControls(r)] },
   { title: "Who calls whom", id: "graph", open: true, has: isGraph,
     show: (r) => scenarioDrawing(r, r.v) },
-  { title: "Over the range", id: "range", open: true, has: (r) => kindOf(r).over,
-    show: (r) => kindOf(r).over(r) },
+  { title: overTitle, id: "range", open: true, has: hasRange, show: (r) => kindOf(r).over(r) },
   { title: "What the log says", id: "fit", open: true, has: (r) => r.fitted, show: fitTables },
   { title: "Is the fit any good?", id: "backtest", open: true,
     has: (r) => r.fitted && r.fitted.backtest, show: backtest },
@@ -263,7 +272,7 @@ const SECTIONS = [
     show: (r) => [charts(r, "latency"), pictureCharts(r, "latency")] },
   { title: () => (results.every(isGraph) ? "Services: load and queues"
     : "Services: who calls whom, load and queues"), id: "services",
-  has: (r) => (graphAt(r, r.v).services || []).length > 0,
+  has: (r) => (graphAt(r, r.v).services || []).length > 0 && (!isGraph(r) || r.series.length > 0),
   show: (r) => [isGraph(r) ? null : scenarioDrawing(r, r.v), charts(r, "services")] },
   { title: "Retries and failures", id: "retries", has: (r) => r.series.length > 0,
     show: (r) => charts(r, "retries") },
