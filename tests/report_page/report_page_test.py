@@ -928,8 +928,12 @@ class PageTest(unittest.TestCase):
     def test_print(self):
         for page in some(("run", "sweep", "compare")):
             with self.subTest(page):
-                self.open(page)
+                self.open(page, folded=True)
+                self.browser.run("addEventListener('beforeprint', () => { window.empty = ["
+                                 "...document.querySelectorAll('.drawing')].filter("
+                                 "drawing => !drawing.firstChild).length; })")
                 pdf = self.browser.pdf()
+                self.assertEqual(self.browser.run("empty"), 0)  # what was folded is drawn, too
                 self.assertTrue(pdf.startswith(b"%PDF"))
                 boxes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
                 self.assertTrue(boxes)

@@ -257,12 +257,12 @@ function pathOf(points) {
 
 // What is printed is drawn for the width of an A4 page: two charts stand side by side.
 const PRINTED = { chart: 335, other: 690 };
-window.addEventListener("beforeprint", () => {
+function drawForPaper() {
   for (const drawing of document.querySelectorAll(".drawing")) {
     const alone = !drawing.closest(".charts") && !drawing.closest(".of-2, .of-3, .of-4");
     drawing.figure.redraw(alone ? PRINTED.other : PRINTED.chart);
   }
-});
+}
 window.addEventListener("afterprint", () => {
   for (const drawing of document.querySelectorAll(".drawing")) drawing.figure.fit();
 });

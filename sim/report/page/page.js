@@ -382,7 +382,8 @@ window.addEventListener("beforeprint", () => {
     fold.open = true;
   }
   SECTIONS.filter((section) => section.cells).forEach(update);
-}, true);
+  drawForPaper();  // what has just been opened as well
+});
 window.addEventListener("afterprint", () => {
   for (const { fold } of SECTIONS) if (fold && fold.folded) fold.open = false;
 });
