@@ -47,8 +47,9 @@ class LineNames {
   /** Writes the names into `root`; gives the names of the lines for which there was no room. */
   draw(root) {
     this.takeStorms();
-    root.append(...this.spanNames());
-    const without = [];
+    const named = this.spanNames();
+    root.append(...named.map(({ text }) => text));
+    const without = this.shadesWithout(named);
     for (const group of this.groups()) {
       const placed = this.place(group, [group.names.join(", "), group.said]) ||
         (group.said && this.place(group, [group.names.join(", ")]));
@@ -77,9 +78,17 @@ class LineNames {
         this.isFree({ ...box, y: top }) && this.room({ ...box, y: top }).others > 0);
       if (y === undefined) continue;
       this.taken.push({ ...box, y });
-      texts.push(svg("text", { x: box.x, y: y + 11, class: "span-name" }, w.name));
+      texts.push({ name: w.name,
+        text: svg("text", { x: box.x, y: y + 11, class: "span-name" }, w.name) });
     }
     return texts;
+  }
+
+  /** What the legend says of what is shaded, in this stretch of time, and has no name there. */
+  shadesWithout(named) {
+    const [low, high] = this.range;
+    return this.windows.filter((w) => w.legend && w.start < high && w.end > low &&
+      !named.some(({ name }) => name === w.name)).map((w) => w.legend);
   }
 
   isFree({ x, y, w, h }) {
