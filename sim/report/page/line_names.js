@@ -51,8 +51,9 @@ class LineNames {
     root.append(...named.map(({ text }) => text));
     const without = this.shadesWithout(named);
     for (const group of this.groups()) {
-      const placed = this.place(group, [group.names.join(", "), group.said]) ||
-        (group.said && this.place(group, [group.names.join(", ")]));
+      const names = group.names.map((name) => name.replaceAll(" ", NO_BREAK)).join(", ");
+      const placed = this.place(group, [names, group.said]) ||
+        (group.said && this.place(group, [names]));
       if (placed) root.append(...placed);
       else without.push(...group.names);
     }
@@ -137,7 +138,8 @@ class LineNames {
   /** The texts where their line has most room to itself; null if nowhere. */
   place({ line, n, names }, said) {
     const most = Math.max(150, ...names.map((name) => textWidth(`${name},`, true)));
-    const texts = said.filter(Boolean).flatMap((text) => wrapped(text, most, true));
+    const texts = said.filter(Boolean).flatMap((text) => wrapped(text, most, true)
+      .map((part) => part.replaceAll(NO_BREAK, " ")));
     const box = { w: Math.max(...texts.map((text) => textWidth(text, true))) + 4,
       h: NAME_LINE * texts.length };
     let best = null;
