@@ -22,8 +22,9 @@ function choiceTable(result) {
   // The best first; those without a value last.
   const worth = ({ mean }) => !exists(mean) ? -Infinity : direction === "minimize" ? -mean : mean;
   const rows = [...result.policies].sort((a, b) => worth(b) - worth(a));
-  return sortable({ rows, caption: `Differences below ${choiceNumber(result, indifference)
-    } do not matter`, columns: [
+  const least = isShare(result, metric) ? plural(100 * indifference, "point")
+    : choiceNumber(result, indifference);
+  return sortable({ rows, caption: `Differences below ${least} do not matter`, columns: [
     { title: "policy", text: (p) => p.variant },
     { title: label, value: (p) => p.mean,
       node: (p) => intervalCell([p.mean, p.ci_low, p.ci_high], unit, isShare(result, metric)) },
