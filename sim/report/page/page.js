@@ -177,8 +177,7 @@ function chartControls(result) {
 }
 
 /** What the program says under the title of the picture. */
-const intervalsNote = (result) => pictureOf(result, "overview").text
-  .filter((text) => text !== result.description).join(" ");
+const intervalsNote = (result) => pictureText(result, pictureOf(result, "overview"));
 
 /** The command line that made a result, without what its scenario.toml says. */
 function commandOf(result) {

@@ -277,12 +277,18 @@ function pictureOf(result, name) {
     (picture.variant === undefined || picture.variant === null));
 }
 
+/** What a picture says of itself, sentence by sentence. */
+function pictureText(result, { text }) {
+  const found = text.filter((one) => one !== result.description);
+  return found.map((one, i) => (i + 1 < found.length && !/[.!?]$/.test(one) ? `${one}.` : one))
+    .join(" ");
+}
+
 /** The panels of a picture as charts beside each other; above them what it says of them. */
 function pictureCharts(result, name, options) {
   const found = pictureOf(result, name);
   if (!found) return null;
-  return [el("p", { class: "note picture-text" }, found.text.filter((text) =>
-    text !== result.description).join(" ")),
+  return [el("p", { class: "note picture-text" }, pictureText(result, found)),
   el("div", { class: found.panels.length > 1 ? "charts of-picture" : "of-picture" }, found.panels.map((panel) =>
     panelChart(panel, options)))];
 }

@@ -87,8 +87,8 @@ function sweepPicture(result, move) {
   };
   const drawn = (name) => {
     const found = pictureOf(result, name);
-    return found && [el("p", { class: "note picture-text" }, found.text.filter((text) =>
-      text !== result.description).join(" ")), el("div", { class: "charts" },
+    return found && [el("p", { class: "note picture-text" }, pictureText(result, found)),
+      el("div", { class: "charts" },
       found.panels.map((panel) => panelChart(panel, options(panel))))];
   };
   const of = pictureOf(result, "sweep_clients");
