@@ -195,10 +195,11 @@ function sideText(lines, x, y) {
     svg("tspan", { x, y: top + LINE_HEIGHT * i }, line)));
 }
 
-/** An empty drawing with axes; gives the group for what is drawn. */
+/** An empty drawing with axes; gives the group for what is drawn. Texts below it that have no room
+ * beside each other stand upright, and take so many pixels more. */
 function frame(width, height, { x, y, xTicks, yTicks, xText, yText, xLabel, left = MARGIN.left,
-  isDense }) {
-  const right = width - MARGIN.right, bottom = height - MARGIN.bottom;
+  isDense, upright = 0 }) {
+  const right = width - MARGIN.right, bottom = height - MARGIN.bottom - upright;
   const id = `clip-${++frame.count}`;
   const axes = svg("g", { class: "axes" });
   let last = Infinity;
@@ -211,7 +212,13 @@ function frame(width, height, { x, y, xTicks, yTicks, xText, yText, xLabel, left
         left - 6, at + 4));
   }
   let end = -Infinity;
-  for (const value of xTicks) {
+  for (const value of upright ? xTicks : []) {
+    const at = x(value);
+    axes.append(svg("line", { x1: at, x2: at, y1: bottom, y2: bottom + 4, class: "tick" }),
+      svg("text", { transform: `translate(${at + 4} ${bottom + 8}) rotate(-90)`,
+        "text-anchor": "end" }, fitting(xText(value), upright + 10)));
+  }
+  for (const value of upright ? [] : xTicks) {
     const at = x(value), text = xText(value), half = text.length * 3.3;
     if (at - half < end + 6 || at > right + 1) continue;
     const anchor = at + half > width ? "end" : "middle";

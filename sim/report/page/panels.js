@@ -4,6 +4,13 @@
 const VALUE_HEIGHT = 300;
 const ROW = 24, ROW_OF_TWO = 33;  // pixels of a name along the vertical axis, in one line or two
 const MOST_BESIDE = 220;  // pixels that names take
+const MOST_UPRIGHT = 110;  // below a drawing
+
+/** The pixels that texts need more if they stand upright; 0 if they have room beside each other. */
+function heightUpright(texts, apart) {
+  const widest = Math.max(0, ...texts.map((text) => textWidth(text)));
+  return widest + 6 > apart ? Math.min(MOST_UPRIGHT, Math.ceil(widest)) : 0;
+}
 
 /** The scale of an axis of a panel between two places on the drawing. */
 function scaleOf(axis, from, to) {
@@ -68,20 +75,25 @@ function panelChart(panel, { onpick, isShown, chosen } = {}) {
     const rows = along ? panel.y.names.length : 0;
     const edge = Math.min(left, width * 0.42);
     const isTall = along && panel.y.names.some(([, text]) => nameLines(text, edge - 8).length > 1);
+    const names = cells ? [] : (panel.x.names || []).map(([, text]) => text);
+    const apart = (width - MARGIN.right - edge) / (names.length || 1);
+    const upright = heightUpright(names, apart);
+    const top = MARGIN.top + heightUpright(panel.tops || [], apart);
     const height = cells ? Math.max(160, Math.min(420, 40 * rows + 60))
-      : along ? (isTall ? ROW_OF_TWO : ROW) * rows + MARGIN.top + MARGIN.bottom + 10 : VALUE_HEIGHT;
-    const bottom = height - MARGIN.bottom;
+      : along ? (isTall ? ROW_OF_TWO : ROW) * rows + MARGIN.top + MARGIN.bottom + 10
+        : VALUE_HEIGHT + upright + top - MARGIN.top;
+    const bottom = height - MARGIN.bottom - upright;
     const x = scaleOf(panel.x, edge, width - MARGIN.right);
     const y = along && !cells ? scaleOf(panel.y, MARGIN.top, bottom)
-      : scaleOf(panel.y, bottom, MARGIN.top);
+      : scaleOf(panel.y, bottom, top);
     const textAt = (axis) => (at) => marksOf(axis).find(([place]) => place === at)[1];
     const parts = frame(width, height, { x, y, left: edge, xLabel: panel.x.label,
       xTicks: marksOf(panel.x).map(([at]) => at),
       yTicks: marksOf(panel.y).map(([at]) => at), xText: textAt(panel.x), yText: textAt(panel.y),
-      isDense: along });
+      isDense: along, upright });
     drawMarks(parts.plot, panel, x, bottom);
     if (cells) drawCells(parts.plot, panel, x, y, { onpick, isShown, chosen });
-    if (panel.stacked) drawStacks(parts.plot, panel, x, y);
+    if (panel.stacked) drawStacks(parts.plot, panel, x, y, top > MARGIN.top);
     else {
       for (const series of shownSeries(panel)) {
         drawSeries(parts.plot, series, pointsOf(series, isShown), x, y,
@@ -220,7 +232,7 @@ function drawBar(plot, series, [value, place, low, high], x, y) {
 }
 
 /** Shares on top of each other, and above them how many there are. */
-function drawStacks(plot, panel, x, y) {
+function drawStacks(plot, panel, x, y, isUpright) {
   const whole = new Map(), below = new Map(), half = Math.abs(x(0.4) - x(0));
   shownSeries(panel).forEach((series, n) => {
     const heights = new Map();
@@ -238,8 +250,9 @@ function drawStacks(plot, panel, x, y) {
       svg("title", {}, `${series.name}: ${percent(share)}`)));
     }
   });
-  panel.tops.forEach((text, place) => plot.append(svg("text", { x: x(place), y: y(1) - 4,
-    "text-anchor": "middle" }, text)));
+  panel.tops.forEach((text, place) => plot.append(svg("text", isUpright
+    ? { transform: `translate(${x(place) + 4} ${y(1) - 4}) rotate(-90)` }
+    : { x: x(place), y: y(1) - 4, "text-anchor": "middle" }, text)));
 }
 
 /** A field of cells: each a class with its colour, or a number on a scale from light to dark. */
