@@ -391,4 +391,6 @@ def entries_of(panel, size):
         entries.setdefault(text, Patch(facecolor=size.colour(name), edgecolor="#444444"))
     for note in panel.get("notes", []):
         entries.setdefault(note, Line2D([], [], linestyle="none"))
+    if list(entries) == [panel["title"]]:  # what the title says is not said again
+        return []
     return [(handle, text) for text, handle in entries.items()]

@@ -56,7 +56,8 @@ function legendOf(panel) {
       opacity: [0.06, 0.75][i] }));
   }
   for (const note of panel.notes || []) add(note, { nothing: true });
-  return [...entries.values()];
+  // What the title says is not said again.
+  return entries.size === 1 && entries.has(panel.title) ? [] : [...entries.values()];
 }
 
 /** The points of a series that are to be seen: of those that a slider fixes the present ones. */
