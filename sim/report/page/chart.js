@@ -181,10 +181,10 @@ class Figure {
   }
 }
 
-/** A name in one line or two; what has no room ends in "…". */
+/** A name in at most three lines; what has no room ends in "…". */
 function nameLines(text, width) {
-  const [first, ...rest] = wrapped(text, width);
-  return rest.length === 0 ? [first] : [first, fitting(rest.join(" "), width)];
+  const lines = wrapped(text, width), rest = lines.slice(2).join(" ");
+  return rest ? [...lines.slice(0, 2), fitting(rest, width)] : lines;
 }
 
 /** Lines that end at `x`, with their middle at the height of a single one. */

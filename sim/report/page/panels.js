@@ -2,7 +2,7 @@
 // over time: what is called how, in which colours, on which axes. Here is only where it has room.
 
 const VALUE_HEIGHT = 300;
-const ROW = 24, ROW_OF_TWO = 33;  // pixels of a name along the vertical axis, in one line or two
+const ROWS = [24, 33, 46];  // pixels of names along the vertical axis, in one line, two or three
 const MOST_BESIDE = 220;  // pixels that names take
 const MOST_UPRIGHT = 110;  // below a drawing
 
@@ -75,13 +75,14 @@ function panelChart(panel, { onpick, isShown, chosen } = {}) {
   const draw = (width) => {
     const rows = along ? panel.y.names.length : 0;
     const edge = Math.min(left, width * 0.42);
-    const isTall = along && panel.y.names.some(([, text]) => nameLines(text, edge - 8).length > 1);
+    const lines = along ? Math.max(...panel.y.names.map(([, text]) => nameLines(text, edge - 8).length))
+      : 1;
     const names = cells ? [] : (panel.x.names || []).map(([, text]) => text);
     const apart = (width - MARGIN.right - edge) / (names.length || 1);
     const upright = heightUpright(names, apart);
     const top = MARGIN.top + heightUpright(panel.tops || [], apart);
     const height = cells ? Math.max(160, Math.min(420, 40 * rows + 60))
-      : along ? (isTall ? ROW_OF_TWO : ROW) * rows + MARGIN.top + MARGIN.bottom + 10
+      : along ? ROWS[lines - 1] * rows + MARGIN.top + MARGIN.bottom + 10
         : VALUE_HEIGHT + upright + top - MARGIN.top;
     const bottom = height - MARGIN.bottom - upright;
     const x = scaleOf(panel.x, edge, width - MARGIN.right);
