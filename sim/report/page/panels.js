@@ -97,10 +97,14 @@ function panelChart(panel, { onpick, isShown, chosen } = {}) {
     if (cells) drawCells(parts.plot, panel, x, y, { onpick, isShown, chosen });
     if (panel.stacked) drawStacks(parts.plot, panel, x, y, top > MARGIN.top);
     else {
+      const marks = svg("g");  // whole at the edges, where the plot ends
+      const isWithin = ([px, py]) => px > edge - 1 && px < width - MARGIN.right + 1 &&
+        py > MARGIN.top - 4 && py < bottom + 1;
       for (const series of shownSeries(panel)) {
         drawSeries(parts.plot, series, pointsOf(series, isShown), x, y,
-          { along, onpick, chosen, middle: (edge + width) / 2 });
+          { along, onpick, chosen, marks, isWithin, middle: (edge + width) / 2 });
       }
+      parts.root.append(marks);
     }
     return parts.root;
   };
@@ -136,7 +140,7 @@ function drawMarks(plot, panel, x, bottom) {
   }
 }
 
-function drawSeries(plot, series, points, x, y, { along, onpick, chosen, middle }) {
+function drawSeries(plot, series, points, x, y, { along, onpick, chosen, marks, isWithin, middle }) {
   const colour = colourOf(series.colour);
   const known = points.filter((p) => exists(p[0]) && exists(p[1]));
   const at = (p) => [x(p[0]), y(p[1])];
@@ -170,9 +174,9 @@ function drawSeries(plot, series, points, x, y, { along, onpick, chosen, middle 
   }
   const names = series.names && new Map(series.points.map((p, i) => [p, series.names[i]]));
   if (series.mark) {
-    for (const p of known) {
+    for (const p of known.filter((one) => isWithin(at(one)))) {
       const name = names && names.get(p), big = name !== undefined && name === chosen;
-      plot.append(symbol(series, at(p), colour, big ? 6.5 : null, onpick && name !== undefined
+      marks.append(symbol(series, at(p), colour, big ? 6.5 : null, onpick && name !== undefined
         ? () => onpick(name) : null));
       if (series.label) {
         const right = x(p[0]) > middle;
@@ -182,7 +186,7 @@ function drawSeries(plot, series, points, x, y, { along, onpick, chosen, middle 
     }
   }
   if (series.end && known.length > 0) {
-    plot.append(symbol({ ...series, mark: series.end }, at(known[known.length - 1]), colour));
+    marks.append(symbol({ ...series, mark: series.end }, at(known[known.length - 1]), colour));
   }
 }
 
