@@ -17,14 +17,15 @@ from .sizes import DEFAULT
 LONGEST = 32  # letters of a name that stands aslant below a panel
 ASLANT, HEIGHT_ASLANT = 0.0602, 0.0425  # inches that each of its letters takes, in print
 LETTER, LETTER_OF_LEGEND = 0.085, 0.075  # inches
+BOLD = 0.66  # width of a bold letter, as a share of its size
 ORDINARY_NUMBER = 7  # letters along an upright axis; longer ones have more room
 CHART_OF_PAGE = 1.8  # inches that a label beside a chart may count on
 LOWEST = 1.1  # inches of a chart on a page of its own, or the lines of text above are left out
 
 
-def broken(text, size, width):
-    """In lines as wide as the figure."""
-    return "\n".join(textwrap.wrap(text, max(8, int(width * 0.96 * 72 / (0.56 * size))))) or ""
+def broken(text, size, width, letter=0.56):
+    """In lines as wide as the figure, of letters so wide for their size."""
+    return "\n".join(textwrap.wrap(text, max(8, int(width * 0.96 * 72 / (letter * size))))) or ""
 
 
 def columns_of(panels, size):
@@ -263,7 +264,8 @@ class Head:
     def __init__(self, picture, common, width, size, has_title):
         self.size, self.width = size, width
         self.line = 0.31 * size.share_of(17)  # inches of one of the title
-        self.title = broken(picture["title"], 17 * size.share_of(17), width) if has_title else ""
+        self.title = broken(picture["title"], 17 * size.share_of(17), width, BOLD) \
+            if has_title else ""
         self.text = "\n".join(broken(line, 11 * size.share_of(11), width)
                               for line in picture["text"]) if has_title else ""
         self.legend = None
