@@ -225,7 +225,7 @@ TextOfTick text_of(const AxisOf& what) {
   return [](double x) { return picture_digits(x); };
 }
 
-/// Ticks at powers of ten, with 2 and 5 times these if they are few.
+/// Ticks at powers of ten, with 2 and 5 times these if they are few; else at round numbers.
 std::vector<double> log_ticks(double low, double high) {
   std::vector<double> ticks;
   constexpr double kWide = 1000;
@@ -237,6 +237,7 @@ std::vector<double> log_ticks(double low, double high) {
       if (tick >= low * 0.999 && tick <= high * 1.001) ticks.push_back(tick);
     }
   }
+  if (ticks.size() < 2) return round_ticks(low, high, 5);
   return ticks;
 }
 
