@@ -679,7 +679,9 @@ void add_choice_picture(PictureJson& pictures, const PictureResult& result) {
   // The first panel shows the first stage, with the greatest gain at the top.
   std::vector<std::size_t> first;
   std::map<std::string, std::size_t> last_stage;
+  std::map<std::string, std::string> fates;  // at the last stage of each
   for (std::size_t row = 0; row < table.size(); ++row) {
+    fates[table.text(row, "variant")] = table.text(row, "outcome");
     const auto stage = static_cast<std::size_t>(table.number(row, "stage").value_or(0));
     std::size_t& known = last_stage[table.text(row, "variant")];
     known = std::max(known, stage);
@@ -738,8 +740,14 @@ void add_choice_picture(PictureJson& pictures, const PictureResult& result) {
     panel["series"].push_back(std::move(one));
   }
   if (left_out > 0) panel["notes"] = {fmt::format("{} more, all worse", left_out)};
-  Json picture = picture_json(
-      info, "choose", best.empty() ? "no policy wins" : fmt::format("{} wins", labels[best]), {});
+  const bool is_same = fates.size() > 1 && std::ranges::all_of(fates, [&](const auto& fate) {
+                         return fate.first == best || fate.second == "same";
+                       });
+  Json picture = picture_json(info, "choose",
+                              best.empty() ? "no policy wins"
+                              : is_same    ? "nothing to choose"
+                                           : fmt::format("{} wins", labels[best]),
+                              {});
   picture["panels"].push_back(std::move(panel));
 
   // The race of the policies that went on, the best first.
@@ -773,11 +781,13 @@ void add_choice_picture(PictureJson& pictures, const PictureResult& result) {
       series.push_back(std::move(one));
     }
     const double tall = 0.05 * (heights.high > heights.low ? heights.high - heights.low : 1);
+    const double below = heights.low - tall, above = heights.high + tall;
     constexpr double kBeside = 1.1;
     Json own = panel_json("race", "The race of those that go on (star: the best, cross: leaves)",
                           log_axis({"replications (log scale)"}, *stages.begin() / kBeside,
                                    *stages.rbegin() * kBeside),
-                          linear_axis(what, heights.low - tall, heights.high + tall));
+                          linear_axis(what, share ? std::max(0.0, below) : below,
+                                      share ? std::min(1.0, above) : above));
     own["series"] = std::move(series);
     picture["panels"].push_back(std::move(own));
   }
