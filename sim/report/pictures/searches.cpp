@@ -1297,7 +1297,7 @@ void add_path_panels(Json& panels, const PictureRows& path) {
     attempts.add(path.number(row, "in_system"));
   }
   if (times.is_empty() || rates.is_empty() || attempts.is_empty()) return;
-  const Json axis = linear_axis({"time before it happens, s", "s"}, times.low, 0, 6);
+  const Json axis = linear_axis({"time before it happens, s"}, times.low, 0, 6);
   struct Line {
     const char *column, *name;
   };
@@ -1328,12 +1328,13 @@ void add_level_panel(Json& panels, const Json& about, const PictureRows& levels)
     periods.add(levels.number(row, "periods"));
   }
   if (levels.size() < 2 || used.is_empty() || used.high <= 0) return;
-  constexpr double kFurther = 1.2;
+  constexpr double kFurther = 1.2, kRoom = 1.06;
   const std::string period = about.at("period_words");
   const AxisOf across = {fmt::format("once in so many periods of {}", period)};
-  Json panel = panel_json("levels", "How bad is it, how often?",
-                          log_axis(across, periods.low / kFurther, periods.high * kFurther),
-                          upright_axis({"share of the error budget used"}, used.high));
+  Json panel =
+      panel_json("levels", "How bad is it, how often?",
+                 log_axis(across, periods.low / kFurther, periods.high * kFurther),
+                 linear_axis({"share of the error budget used", "1", true}, 0, used.high * kRoom));
   Json one = series_json("95 % intervals", look_of(0),
                          from_table("levels.csv", Json::object(), "periods", "budget_used",
                                     "budget_used_low", "budget_used_high"));
