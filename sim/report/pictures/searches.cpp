@@ -556,8 +556,12 @@ void add_curve(Json& pictures, const PictureResult& result) {
     }
   }
   if (series.empty()) return;
-  PictureTexts keys;
-  for (const Json& key : curve.at("keys")) keys.push_back(key_words(key.get<std::string>()));
+  PictureTexts keys, of_lines;
+  for (const Json& key : curve.at("keys")) {
+    const auto path = key.get<std::string>();
+    keys.push_back(key_words(path));
+    if (path != x) of_lines.push_back(keys.back());
+  }
   const Json axis =
       numeric ? swept_axis({key_words(x, curve.at("axis_unit").get<std::string>())}, places)
               : names_axis(fmt::format("{}", fmt::join(keys, ", ")), names, line_labels(names));
@@ -566,6 +570,7 @@ void add_curve(Json& pictures, const PictureResult& result) {
   y["label"] = key_words(trigger.at("path").get<std::string>(), unit);
   Json panel = panel_json("curve", "Tipping point: half do not recover", axis, std::move(y));
   panel["series"] = std::move(series);
+  if (numeric && lines.size() > 1) panel["legend"] = fmt::format("{}", fmt::join(of_lines, ", "));
   std::string note = counted(info.value("replications", std::size_t{1}), "replication");
   note += any_interval ? "; 95 % intervals" : "; too few for intervals";
   if (unjudged > 0)
