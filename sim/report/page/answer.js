@@ -115,8 +115,9 @@ function phaseTables(result, v) {
   const title = result.comparison ? variedWords(result) : "clients";
   const several = new Set(rows.map(who)).size > 1;
   const columns = [{ title: "phase", text: (row) => row.name },
-    { title: "from", value: (row) => row.start, node: (row) => seconds(row.start) },
-    { title: "to", value: (row) => row.end, node: (row) => seconds(row.end) }];
+    // A phase can be shorter than what three digits tell apart.
+    { title: "from", value: (row) => row.start, node: (row) => seconds(row.start, 4) },
+    { title: "to", value: (row) => row.end, node: (row) => seconds(row.end, 4) }];
   if (several) columns.unshift({ title, text: who });
   for (const [name, label] of Object.entries(PHASE_METRICS)) {
     if (rows.some((row) => row.m[name])) {
@@ -143,7 +144,7 @@ function phaseMatrix(result, rows, who, title) {
       const row = found.get(w);
       if (!row) return "–";
       return [row.m.success_rate ? percent(row.m.success_rate[0]) : "–",
-        el("span", { class: "interval" }, `${seconds(row.start)} to ${seconds(row.end)}`)];
+        el("span", { class: "interval" }, `${seconds(row.start, 4)} to ${seconds(row.end, 4)}`)];
     } }));
   columns.unshift({ title, text: (w) => w });
   return sortable({ columns, rows: [...new Set(rows.map(who))], className: "phases" });
