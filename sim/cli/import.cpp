@@ -44,7 +44,8 @@ Options<ImportCommand> import_options() {
          c.client = text;
        }},
       {{"into", "FILE",
-        "put the policy into this scenario, in place of what its client group says of retries"},
+        "put the policy into this scenario, in place of what its client group says of retries and "
+        "of limits on what it sends"},
        [](ImportCommand& c, const std::string& text) { c.into = output_path(text, "file"); }},
       {{"policy", "NAME", "only this policy of the file"},
        [](ImportCommand& c, const std::string& text) { c.policy = text; }},

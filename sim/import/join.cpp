@@ -1,5 +1,6 @@
 // Puts a policy into an existing scenario: its lines replace those for the same keys, and all that
-// are about retries. Everything else stays as written, including comments.
+// are about retries and the limits of a client. Everything else stays as written, including
+// comments.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/import.hpp>
@@ -11,6 +12,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,6 +59,25 @@ int open_brackets(std::string_view line) {
   return open;
 }
 
+/// The parts of a name with dots, which TOML lets stand between blanks; empty if it is none.
+Path path_of(std::string_view name) {
+  std::string tight;
+  char quote = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    if (quote == 0 && (c == ' ' || c == '\t')) continue;
+    tight += c;
+    if (quote == '"' && c == '\\' && i + 1 < name.size()) {
+      tight += name[++i];
+    } else if (c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    }
+  }
+  return scenario::split_path(tight).value_or(Path{});
+}
+
 std::vector<Piece> pieces_of(std::string_view text) {
   std::vector<Piece> pieces;
   Path table;
@@ -76,8 +97,7 @@ std::vector<Piece> pieces_of(std::string_view text) {
     piece.is_comment = plain.starts_with('#');
     if (piece.is_blank || piece.is_comment) continue;
     if (plain.front() == '[') {
-      const std::string_view inside = scenario::trimmed(plain.substr(1, plain.find(']') - 1));
-      table = scenario::split_path(inside).value_or(Path{});
+      table = path_of(plain.substr(1, plain.find(']') - 1));
       piece.path = table;
       piece.is_header = true;
       continue;
@@ -85,8 +105,7 @@ std::vector<Piece> pieces_of(std::string_view text) {
     const std::size_t equals = scenario::find_equals(plain);
     if (equals == std::string_view::npos) continue;
     piece.path = table;
-    const Path key =
-        scenario::split_path(scenario::trimmed(plain.substr(0, equals))).value_or(Path{});
+    const Path key = path_of(plain.substr(0, equals));
     piece.path.insert(piece.path.end(), key.begin(), key.end());
     open = std::max(0, open_brackets(plain.substr(equals + 1)));
   }
@@ -105,13 +124,18 @@ std::string with_policy(const std::string& scenario_text, const std::string& cli
                         const ImportedPolicy& policy, const std::string& from) {
   using imports::Path;
   using imports::Piece;
-  const Path group = {"client", client}, retry = {"client", client, "retry"};
+  const Path group = {"client", client};
   constexpr std::string_view kRetry = "retry.";
+  // What is below one of these names makes one rule, of which nothing may be left behind: a number
+  // of the old breaker would be one of the new breaker's.
+  constexpr std::string_view kWholes[] = {"retry",           "breaker",         "bulkhead",
+                                          "send_rate",       "max_connections", "connection_wait",
+                                          "connection_queue"};
   const auto is_replaced = [&](const Path& path) {
-    if (imports::starts_with(path, retry)) return true;
-    return std::ranges::any_of(policy.keys, [&](const ImportedKey& key) {
-      return path.size() == 3 && imports::starts_with(path, group) && path[2] == key.path;
-    });
+    if (path.size() < 3 || !imports::starts_with(path, group)) return false;
+    return std::ranges::find(kWholes, path[2]) != std::end(kWholes) ||
+           std::ranges::any_of(policy.keys,
+                               [&](const ImportedKey& key) { return path[2] == key.path; });
   };
   std::vector<Piece> pieces, all = imports::pieces_of(scenario_text);
   for (Piece& piece : all) {

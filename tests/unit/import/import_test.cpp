@@ -180,5 +180,47 @@ TEST_CASE("A policy in a scenario leaves the rest as it was written", "[import]"
         "\n[client.new.retry]\n# Retries of x.\nmode = \"none\"  # rules\n");
 }
 
+TEST_CASE("A policy replaces all limits of its client, in whatever spelling", "[import]") {
+  ImportedPolicy policy;
+  policy.name = "pay";
+  policy.keys = {{"breaker.preset", "\"polly\"", "b"},
+                 {"bulkhead.max_concurrent", "4", "c"},
+                 {"retry.mode", "\"none\"", "r"}};
+  const std::string head =
+      "[service.api]\n"
+      "[client.web]\n"
+      "count = 2  # two\n";
+  const std::string tail =
+      "\n"
+      "[client.web.surge.x]\n"
+      "factor = 2  # twice\n"
+      "[client.other]\n"
+      "breaker.preset = \"hystrix\"\n";
+  const auto joined = [&](const std::string& keys) {
+    return head + keys + "\n[client.web.retry]\n# Retries of x.\n" + "mode = \"none\"  # r\n" +
+           tail;
+  };
+  const std::string with = joined(
+      "breaker.preset = \"polly\"  # b\n"
+      "bulkhead.max_concurrent = 4  # c\n");
+  const char* spellings[] = {
+      "breaker.preset = \"custom\"\nbreaker.open = \"9s\"\nbulkhead.queue = 3\n"
+      "send_rate.rate = 7\nmax_connections = 7\nconnection_wait = \"1s\"\nconnection_queue = 3\n",
+      "breaker = { preset = \"custom\", open = \"9s\" }\nbulkhead = {\n  queue = 3 }\n"
+      "send_rate = { rate = 7 }\nretry = { mode = \"standard\" }\n",
+      "\n[client.web.breaker]\n# of the library\npreset = \"custom\"\n\n[client.web.bulkhead]\n"
+      "queue = 3\n[client.web.retry]\nmode = \"standard\"\n[client.web.retry.backoff]\n"
+      "base = \"1s\"\n[client.web.send_rate]\nrate = 7\n",
+      "\n[client.\"web\" . breaker]\npreset = \"custom\"\n"};
+  for (const char* spelling : spellings) {
+    CAPTURE(spelling);
+    CHECK(with_policy(head + spelling + tail, "web", policy, "x") == with);
+  }
+  CHECK(with_policy(with, "web", policy, "x") == with);
+  // What the new policy does not say is not left behind.
+  policy.keys = {{"retry.mode", "\"none\"", "r"}};
+  CHECK(with_policy(with, "web", policy, "x") == joined(""));
+}
+
 }  // namespace
 }  // namespace retrysim
