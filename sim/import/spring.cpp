@@ -121,6 +121,24 @@ Tree read_properties(const std::string& file, std::string_view text) {
   return tree;
 }
 
+// --- Numbers of YAML 1.1 -------------------------------------------------------------------------
+
+/// A number as others write it, if the text is one of YAML 1.1 with underscores, such as 10_000;
+/// else the text itself. SnakeYAML, Resolver.INT and FLOAT.
+std::string without_underscores(const std::string& text) {
+  const std::string_view digits =
+      std::string_view(text).substr(text.starts_with('-') || text.starts_with('+') ? 1 : 0);
+  const bool is_number = !digits.empty() && digits.front() >= '1' && digits.front() <= '9' &&
+                         digits.find_first_not_of("0123456789_.") == std::string_view::npos &&
+                         digits.find('.') == digits.rfind('.');
+  if (!is_number || text.find('_') == std::string::npos) return text;
+  std::string number;
+  for (const char c : text) {
+    if (c != '_') number += c;
+  }
+  return number;
+}
+
 // --- Nested names --------------------------------------------------------------------------------
 
 /// The parts of a name: a, b, 0, c for "a.b[0].c". Parts in brackets may contain dots.
@@ -329,8 +347,8 @@ std::string condition_of(const Value& document, Reading& reading) {
 
 // --- Placeholders --------------------------------------------------------------------------------
 
-/// Fills in placeholders ${NAME:default}, where NAME may be a property of the file. Placeholders
-/// without property and default stay.
+/// Fills in placeholders ${NAME:default}, where NAME may be a property of the file, and reads
+/// numbers with underscores. Placeholders without property and default stay.
 class Placeholders {
  public:
   Placeholders(Tree& tree, std::string file, const Value* root)
@@ -340,6 +358,11 @@ class Placeholders {
   const Value* filled(const Value* value) {
     stop_point();
     if (value->kind == Value::Kind::kText) {
+      if (value->is_plain && value->text.find('_') != std::string::npos) {
+        if (std::string number = without_underscores(value->text); number != value->text) {
+          return &tree_.add_text(std::move(number), value->line, value->column);
+        }
+      }
       if (value->text.find("${") == std::string::npos) return value;
       std::string text = fill(value->text, *value, 0);
       Value& made = tree_.add_text(std::move(text), value->line, value->column);

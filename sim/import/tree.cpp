@@ -70,9 +70,11 @@ class Builder final : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     add(mark, anchor, Value::Kind::kNull, "?");
   }
-  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
-    add(mark, anchor, Value::Kind::kText, text).text = text;
+    Value& value = add(mark, anchor, Value::Kind::kText, text);
+    value.text = text;
+    value.is_plain = tag == "?";  // yaml-cpp: of texts with quotes it is "!"
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Value* meant = anchors_.at(anchor);

@@ -23,8 +23,9 @@ struct Value {
   enum class Kind : std::uint8_t { kNull, kText, kList, kMap };
 
   Kind kind = Kind::kNull;
-  std::string text;     ///< text of kText, without quotes
-  std::string written;  ///< text in the file, if that is a placeholder
+  std::string text;       ///< text of kText, without quotes
+  bool is_plain = false;  ///< a text of YAML without quotes
+  std::string written;    ///< text in the file, if that is a placeholder
   std::vector<Member> members;
   int line = 0, column = 0;  ///< position in the file, from 1; 0: no position
   double size = 1;           ///< values in it, itself included, with aliases expanded

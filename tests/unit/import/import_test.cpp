@@ -222,5 +222,17 @@ TEST_CASE("A policy replaces all limits of its client, in whatever spelling", "[
   CHECK(with_policy(with, "web", policy, "x") == joined(""));
 }
 
+TEST_CASE("Numbers with underscores are numbers to Spring where YAML has no quotes", "[import]") {
+  const auto attempts = [](const std::string& text, const std::string& file) {
+    const ImportedConfiguration read = import_configuration(
+        "resilience4j", "resilience4j.retry.instances.a.maxAttempts" + text, file);
+    return value_of(read.policies.at(0), "retry.max_attempts");
+  };
+  CHECK(attempts(": 10_000", "x.yml") == "10000");
+  CHECK_THROWS_AS(attempts(": '10_000'", "x.yml"), BadConfiguration);
+  CHECK_THROWS_AS(attempts(": a_1", "x.yml"), BadConfiguration);
+  CHECK_THROWS_AS(attempts("=10_000", "x.properties"), BadConfiguration);
+}
+
 }  // namespace
 }  // namespace retrysim
