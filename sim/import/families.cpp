@@ -65,7 +65,8 @@ constexpr Family kFamilies[] = {
      "methodConfig",
      import_grpc},
     {{"resilience4j", "application.yml or .properties of Spring Boot"},
-     "instances or configs below resilience4j.retry",
+     "instances or configs below resilience4j.retry or circuitbreaker, or instances of bulkhead, "
+     "thread-pool-bulkhead or ratelimiter",
      "resilience4j",
      import_resilience4j,
      Syntax::kSpring},

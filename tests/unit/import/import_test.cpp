@@ -222,6 +222,124 @@ TEST_CASE("A policy replaces all limits of its client, in whatever spelling", "[
   CHECK(with_policy(with, "web", policy, "x") == joined(""));
 }
 
+TEST_CASE("The order of Spring's aspects is that of retries and breaker", "[import]") {
+  const auto order = [](const std::string& retry, const std::string& breaker) {
+    const ImportedConfiguration read = import_configuration(
+        "resilience4j",
+        "resilience4j:\n  retry: {" + retry + "instances: {pay: {maxAttempts: 3}}}\n" +
+            "  circuitbreaker: {" + breaker + "instances: {pay: {slidingWindowSize: 10}}}\n",
+        "application.yml");
+    REQUIRE(read.policies.size() == 1);
+    CHECK(read.remarks.empty());
+    return value_of(read.policies.front(), "breaker.order");
+  };
+  CHECK(order("", "") == "");
+  CHECK(order("retryAspectOrder: 2, ", "circuitBreakerAspectOrder: 1, ") == "\"breaker-outside\"");
+  CHECK(order("retry-aspect-order: 1, ", "circuit-breaker-aspect-order: 2, ") ==
+        "\"retry-outside\"");
+  CHECK(order("retryAspectOrder: 5, ", "circuitBreakerAspectOrder: 5, ") == "\"retry-outside\"");
+  // The defaults are the last places: what is given is before them.
+  CHECK(order("", "circuitBreakerAspectOrder: 5, ") == "\"breaker-outside\"");
+  CHECK(order("retryAspectOrder: 5, ", "") == "\"retry-outside\"");
+  CHECK(order("retryAspectOrder: 2147483647, ", "") == "\"breaker-outside\"");
+}
+
+TEST_CASE("Limits of Resilience4j without a retry are groups, thread pools too", "[import]") {
+  const ImportedConfiguration read = import_configuration("resilience4j", R"(
+resilience4j:
+  bulkhead.instances.desk: {maxConcurrentCalls: 3, maxWaitDuration: 1s}
+  ratelimiter.instances.door: {limitForPeriod: 100, limitRefreshPeriod: 1m}
+  thread-pool-bulkhead:
+    configs.default: {queueCapacity: 7}
+    instances:
+      even: {maxThreadPoolSize: 4, coreThreadPoolSize: 4, queueCapacity: 2}
+      grows: {maxThreadPoolSize: 5, coreThreadPoolSize: 2}
+      open: {coreThreadPoolSize: 2}
+      none: {keepAliveDuration: 1s}
+)",
+                                                          "application.yml");
+  std::string names;
+  for (const ImportedPolicy& p : read.policies) {
+    names += p.name + " ";
+    CHECK(value_of(p, "retry.max_attempts") == "1");
+  }
+  CHECK(names == "desk even grows open none door ");
+  CHECK(value_of(read.policies[0], "bulkhead.max_concurrent") == "3");
+  CHECK(value_of(read.policies[5], "send_rate.burst") == "100");
+  const auto pool = [&](std::size_t i) {
+    return value_of(read.policies[i], "bulkhead.max_concurrent") + " " +
+           value_of(read.policies[i], "bulkhead.queue") + " " +
+           value_of(read.policies[i], "bulkhead.longest_wait");
+  };
+  CHECK(pool(1) == "4 2 \"none\"");
+  CHECK(pool(2) == "5 7 \"none\"");
+  CHECK(pool(3) == "2 7 \"none\"");
+  CHECK(pool(4) == "  ");
+  std::string remarks;
+  for (const ImportRemark& r : read.remarks) {
+    remarks += r.field.substr(r.field.find("instances.") + 10) + ": " + r.why + "\n";
+  }
+  CHECK(
+      remarks ==
+      "grows.maxThreadPoolSize in part: a pool begins threads beyond coreThreadPoolSize only when "
+      "its queue is full\n"
+      "open.coreThreadPoolSize in part: a full queue lets the pool grow to the number of "
+      "processors\n"
+      "none: has a thread for each processor: write bulkhead.max_concurrent\n"
+      "door.limitRefreshPeriod in part: permits come evenly, not all when a period begins\n");
+}
+
+TEST_CASE("How long Resilience4j's breaker stays open follows its rules", "[import]") {
+  const auto read = [](const std::string& settings) {
+    return import_configuration(
+        "resilience4j", "resilience4j.circuitbreaker.instances.a: {" + settings + "}", "x.yml");
+  };
+  const auto opens = [&](const std::string& settings) {
+    const ImportedConfiguration all = read(settings);
+    const ImportedPolicy& p = all.policies.at(0);
+    std::string text = value_of(p, "breaker.open") + " " + value_of(p, "breaker.open_factor") +
+                       " " + value_of(p, "breaker.open_cap");
+    for (const ImportRemark& r : all.remarks) text += "; " + r.why;
+    return text;
+  };
+  CHECK(opens("waitDurationInOpenState: 5s, enableExponentialBackoff: true, "
+              "exponentialBackoffMultiplier: 3, exponentialMaxWaitDurationInOpenState: 20s") ==
+        "\"5s\" 3 \"20s\"");
+  CHECK(opens("waitDurationInOpenState: 5s, enableExponentialBackoff: true, "
+              "exponentialMaxWaitDurationInOpenState: 20s") ==
+        "\"5s\" 1.5 ; Resilience4j needs exponentialBackoffMultiplier for it");
+  CHECK(opens("waitDurationInOpenState: 5s, exponentialMaxWaitDurationInOpenState: 20s") ==
+        "\"5s\"  ; enableExponentialBackoff is off");
+  CHECK(opens("enableExponentialBackoff: true, exponentialBackoffMultiplier: 3") ==
+        "  ; Resilience4j reads it only beside waitDurationInOpenState"
+        "; Resilience4j reads it only beside waitDurationInOpenState");
+  CHECK(opens("waitDurationInOpenState: 0") == "  ; Resilience4j reads it only above zero");
+  CHECK(
+      opens("waitDurationInOpenState: 5s, enableRandomizedWait: true, randomizedWaitFactor: 0.2") ==
+      "\"5s\"  ; the breaker stays open for the mean of what is drawn there");
+  CHECK_THROWS_WITH(read("waitDurationInOpenState: 5s, enableExponentialBackoff: true,\n"
+                         " enableRandomizedWait: true"),
+                    Catch::Contains("x.yml:2:24: error: ") &&
+                        Catch::Contains("refuses it together with enableExponentialBackoff"));
+}
+
+TEST_CASE("Overridden values of a configuration are none that have no counterpart", "[import]") {
+  const ImportedConfiguration read = import_configuration("resilience4j", R"(
+resilience4j:
+  circuitbreaker:
+    configs.shared: {slidingWindowSize: 100, waitDurationInOpenState: 1s, ignoreExceptions: [a.B]}
+    instances:
+      a: {baseConfig: shared, slidingWindowSize: 20, waitDurationInOpenState: 9s}
+      b: {baseConfig: shared, slidingWindowSize: 30, waitDurationInOpenState: 2s,
+          ignoreExceptions: [c.D]}
+)",
+                                                          "application.yml");
+  CHECK(value_of(read.policies.at(0), "breaker.window_calls") == "20");
+  REQUIRE(read.remarks.size() == 2);
+  CHECK(read.remarks[0].field == "resilience4j.circuitbreaker.configs.shared.ignoreExceptions");
+  CHECK(read.remarks[1].field == "resilience4j.circuitbreaker.instances.b.ignoreExceptions");
+}
+
 TEST_CASE("Numbers with underscores are numbers to Spring where YAML has no quotes", "[import]") {
   const auto attempts = [](const std::string& text, const std::string& file) {
     const ImportedConfiguration read = import_configuration(
