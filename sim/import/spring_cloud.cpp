@@ -4,9 +4,12 @@
 // a timeout, at once unless there is a backoff of 5 ms and a factor of 2. HttpClientProperties: no
 // time limits. On servlets, server.mvc.filter.GatewayRetryFilterFunctions gives the same number to
 // Spring Retry's SimpleRetryPolicy, which counts attempts; its delays end at 30 s
-// (ExponentialBackOffPolicy). spring-cloud-openfeign FeignClientsConfiguration:
-// Retryer.NEVER_RETRY; feign's Request.Options: 10 s to connect, 60 s to read; Retryer.Default: 5
-// attempts, 100 ms times 1.5 up to 1 s.
+// (ExponentialBackOffPolicy). HttpClientFactory: a pool has a limit only if it is FIXED; attempts
+// wait for a connection in a line without an end. Filters of one place in the two lists: the
+// default one is outside (RouteDefinitionRouteLocator). spring-cloud-openfeign
+// FeignClientsConfiguration: Retryer.NEVER_RETRY; feign's Request.Options: 10 s to connect, 60 s to
+// read; Retryer.Default: 5 attempts, 150 ms (100 ms times 1.5 to the number of the retry) times 1.5
+// up to 1 s, after an IOException, or an answer with Retry-After (ErrorDecoder.Default).
 //
 // SPDX-License-Identifier: MIT
 #include "import/families.hpp"
@@ -276,9 +279,12 @@ void import_feign(const Field& config, std::vector<ImportedPolicy>& policies) {
       set(p, "retry.max_attempts", "1", "OpenFeign's default: Retryer.NEVER_RETRY");
     } else if (kind.ends_with("Retryer.Default") || kind.ends_with("Retryer$Default")) {
       set(p, "retry.max_attempts", "5", retryer);
-      set_backoff(p, Duration::milliseconds(100), 1.5, Duration::seconds(1), "none",
+      set_errors(p, {"timeout", "connection"}, retryer.source());
+      set_backoff(p, Duration::milliseconds(150), 1.5, Duration::seconds(1), "none",
                   retryer.source());
       retryer.use();
+      retryer.leave_in_part(
+          "an answer with Retry-After is retried there, too, after what it suggests, at most 1s");
     } else {
       set(p, "retry.max_attempts", "1", "its retryer is code: write retry");
       retryer.leave_in_part("is a class of yours: write what it does");

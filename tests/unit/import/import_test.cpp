@@ -352,5 +352,16 @@ TEST_CASE("Numbers with underscores are numbers to Spring where YAML has no quot
   CHECK_THROWS_AS(attempts("=10_000", "x.properties"), BadConfiguration);
 }
 
+TEST_CASE("Feign retries what has no answer", "[import]") {
+  const ImportedConfiguration read = import_configuration(
+      "spring-cloud",
+      "spring.cloud.openfeign.client.config.a: {retryer: feign.Retryer.Default, readTimeout: 100}",
+      "x.yml");
+  CHECK(value_of(read.policies.at(0), "retry.on") == "[\"timeout\", \"connection\"]");
+  CHECK(value_of(read.policies.at(0), "retry.backoff.base") == "\"150ms\"");
+  REQUIRE(read.remarks.size() == 1);
+  CHECK(read.remarks[0].field == "spring.cloud.openfeign.client.config.a.retryer in part");
+}
+
 }  // namespace
 }  // namespace retrysim
