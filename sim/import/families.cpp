@@ -64,17 +64,17 @@ constexpr Family kFamilies[] = {
      "a service config: methodConfig with a retryPolicy or hedgingPolicy",
      "methodConfig",
      import_grpc},
+    {{"spring-cloud", "routes of the Gateway with Retry, clients of OpenFeign"},
+     "the filter Retry or CircuitBreaker in routes or default-filters of spring.cloud.gateway, or "
+     "spring.cloud.openfeign.client.config",
+     "gateway openfeign feign",
+     import_spring_cloud,
+     Syntax::kSpring},
     {{"resilience4j", "application.yml or .properties of Spring Boot"},
      "instances or configs below resilience4j.retry or circuitbreaker, or instances of bulkhead, "
      "thread-pool-bulkhead or ratelimiter",
      "resilience4j",
      import_resilience4j,
-     Syntax::kSpring},
-    {{"spring-cloud", "routes of the Gateway with Retry, clients of OpenFeign"},
-     "the filter Retry in routes or default-filters of spring.cloud.gateway, or "
-     "spring.cloud.openfeign.client.config",
-     "gateway openfeign feign",
-     import_spring_cloud,
      Syntax::kSpring},
     {{"hystrix", "commands and thread pools of its properties"},
      "commands below hystrix.command",

@@ -1,4 +1,5 @@
-// Spring Cloud: the Retry filter of the Gateway's routes, and the clients of OpenFeign.
+// Spring Cloud: the filters Retry and CircuitBreaker of the Gateway's routes, the clients of
+// OpenFeign, and the limits of Resilience4j beside them.
 //
 // spring-cloud-gateway RetryGatewayFilterFactory: 3 retries of GET after any 5xx, an IOException or
 // a timeout, at once unless there is a backoff of 5 ms and a factor of 2. HttpClientProperties: no
@@ -14,10 +15,16 @@
 // SPDX-License-Identifier: MIT
 #include "import/families.hpp"
 #include "import/policy.hpp"
+#include "import/resilience4j.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace retrysim::imports {
 
@@ -160,7 +167,9 @@ void read_filter(ImportedPolicy& p, const Field& args, Server server) {
   } else {
     args["methods"].leave_in_part("by default only GET is retried, here every request");
   }
-  args["exceptions"].leave(fmt::format("exceptions of Java have no counterpart; {}", kRetriedHere));
+  args["exceptions"].leave(
+      "exceptions of Java have no counterpart; timeouts and broken connections are retried, as by "
+      "default");
   if (const Field f = args["timeout"]; f) {
     f.leave("no retry begins later than that: write a deadline");
   }
@@ -210,24 +219,75 @@ void read_shortcut(ImportedPolicy& p, const Field& filter, Server server) {
   }
 }
 
-/// Reads the Retry filter in a list; false if there is none.
-bool read_filters(ImportedPolicy& p, const Field& filters, Server server) {
-  for (const Field& filter : filters.items()) {
-    if (filter.plain().starts_with("Retry=") || filter.plain() == "Retry") {
-      read_shortcut(p, filter, server);
-      return true;
-    }
-    if (const Field name = filter["name"]; name.plain() == "Retry") {
-      name.use();
-      read_filter(p, filter["args"].map().block(), server);
-      return true;
-    }
-  }
-  return false;
+/// A filter of a route, and its place from the outside: that in its list, and of one place in both
+/// lists the default filter first.
+struct Filter {
+  Field field;
+  std::pair<std::size_t, bool> place;
+};
+
+/// Whether a filter has that name, in its short form, `- Retry=3`, or in its long one.
+bool is_called(const Field& filter, std::string_view name) {
+  const std::string_view text = filter.is_text() ? filter.plain() : filter["name"].plain();
+  return (filter.is_text() ? text.substr(0, text.find('=')) : text) == name;
 }
 
-/// Adds a policy for each route with a Retry filter, its own or the default one.
-void import_gateway(const Field& gateway, Server server, std::vector<ImportedPolicy>& policies) {
+/// The first filter of that name in a list, a route's own or that of default filters.
+std::optional<Filter> filter_called(std::string_view name, const Field& list, bool is_own) {
+  std::size_t i = 0;
+  for (const Field& filter : list.items()) {
+    if (is_called(filter, name)) return Filter{filter, {i, is_own}};
+    ++i;
+  }
+  return std::nullopt;
+}
+
+void read_retry(ImportedPolicy& p, const Field& filter, Server server) {
+  if (filter.is_text()) return read_shortcut(p, filter, server);
+  filter["name"].use();
+  read_filter(p, filter["args"].map().block(), server);
+}
+
+/// Reads the filter CircuitBreaker, whose breaker and time limit are Resilience4j's.
+void read_breaker(ImportedPolicy& p, const Field& filter, const std::string& route, bool is_outside,
+                  bool is_limited, Resilience4j& limits) {
+  std::string name = route;
+  if (filter.is_text()) {
+    const std::string text = filter.text();
+    const std::vector<std::string> words =
+        split_list(text.substr(std::min(text.find('='), text.size() - 1) + 1));
+    if (!words.empty() && text.find('=') != std::string::npos) name = words.front();
+  } else {
+    filter["name"].use();
+    const Field args = filter["args"].map().block();
+    if (const Field own = args["name"]; own) name = own.text();
+    args["fallback_uri"].leave("what answers instead: see on_failure of a call between services");
+    args["status_codes"].leave("each error is a failure to the breaker here");
+  }
+  limits.read_filter(p, name, is_outside, is_limited);
+  if (filter.is_text() || !filter.at("args.status_codes")) {
+    filter.leave_in_part(
+        "without statusCodes an error status is a success to the breaker there, a failure here");
+  }
+}
+
+/// Reads the pool of connections, one for each service, of the Gateway on WebFlux.
+void read_connections(ImportedPolicy& p, const Field& pool) {
+  const Field type = pool["type"], most = pool["max_connections"], wait = pool["acquire_timeout"];
+  if (!type || plain_name(type.text()) != "fixed") {
+    for (const Field& f : {most, wait}) f.leave("only a pool of type FIXED has a limit");
+    return;
+  }
+  if (!most) return wait.leave("the limit is by the number of processors: write max_connections");
+  set(p, "max_connections", in_toml(static_cast<double>(most.count())), most);
+  set(p, "connection_wait", in_toml(wait ? wait.duration(1e-3) : Duration::seconds(45)),
+      wait ? wait.source() : "the Gateway's default");
+}
+
+/// Adds a policy for each route with the filter Retry or CircuitBreaker, its own or the default
+/// one.
+void import_gateway(const Field& gateway, Server server, bool is_limited, Resilience4j& limits,
+                    std::vector<ImportedPolicy>& policies) {
   const auto set_timeouts = [&](ImportedPolicy& p, const Field& route) {
     const Field client = gateway["httpclient"], data = route["metadata"];  // or spelt http-client
     const Field response = data["response_timeout"], connect = data["connect_timeout"];
@@ -236,25 +296,52 @@ void import_gateway(const Field& gateway, Server server, std::vector<ImportedPol
                    : server == Server::kWebFlux ? client["response_timeout"]
                                                 : client["read_timeout"]);
     set_timeout_ms(p, "connect_timeout", connect ? connect : client["connect_timeout"]);
+    if (server == Server::kWebFlux) read_connections(p, client["pool"]);
   };
   const Field usual = gateway["default_filters"];
-  std::size_t number = 0;
-  const auto add_route = [&](const Field& route, const std::string& name) {
-    const Field id = route["id"];
-    ImportedPolicy p = new_policy(group_name(id ? id.text() : name, "route"), route.path());
-    if (!read_filters(p, route["filters"], server) && !read_filters(p, usual, server)) return;
+  const std::optional<Filter> usual_retry = filter_called("Retry", usual, false),
+                              usual_breaker = filter_called("CircuitBreaker", usual, false);
+  const auto leave_limiters = [](const Field& filters) {
+    for (const Field& filter : filters.items()) {
+      if (!is_called(filter, "RequestRateLimiter")) continue;
+      filter.leave("limits those who call the Gateway, not what it sends");
+    }
+  };
+  // Adds the policy of a route, which may be absent, so that only default filters count.
+  const auto add_route = [&](const Field& route, const std::string& name, const Field& from) {
+    const Field own = route["filters"];
+    std::optional<Filter> retry = filter_called("Retry", own, true),
+                          breaker = filter_called("CircuitBreaker", own, true);
+    if (!retry) retry = usual_retry;
+    if (!breaker) breaker = usual_breaker;
+    if (!retry && !breaker) return;
+    ImportedPolicy p = new_policy(group_name(name, "route"), from.path());
+    if (retry) {
+      read_retry(p, retry->field, server);
+    } else {
+      begin(p, "", "");
+      set(p, "retry.max_attempts", "1", "the route has no filter Retry");
+    }
     set_timeouts(p, route);
+    if (breaker) {
+      const bool is_outside = retry && breaker->place < retry->place;
+      read_breaker(p, breaker->field, name, is_outside, is_limited, limits);
+    }
+    leave_limiters(own);
     policies.push_back(std::move(p));
   };
+  std::size_t number = 0;
   for (const Field& route : gateway["routes"].items()) {
-    add_route(route, fmt::format("route-{}", ++number));
+    const Field id = route["id"];
+    ++number;
+    add_route(route, id ? id.text() : fmt::format("route-{}", number), route);
   }
-  for (const auto& [name, route] : gateway["routes_map"].members()) add_route(route, name);
-  ImportedPolicy p = new_policy("gateway", usual.path());
-  if (policies.empty() && read_filters(p, usual, server)) {
-    set_timeouts(p, gateway["-"]);
-    policies.push_back(std::move(p));
+  for (const auto& [name, route] : gateway["routes_map"].members()) {
+    const Field id = route["id"];
+    add_route(route, id ? id.text() : name, route);
   }
+  if (policies.empty()) add_route(gateway["-"], "gateway", usual);
+  if (!policies.empty()) leave_limiters(usual);
 }
 
 // --- Feign ---------------------------------------------------------------------------------------
@@ -304,12 +391,26 @@ void import_spring_cloud(const Documents& documents, Reading&, ImportedConfigura
         d.path().starts_with(kProfile) ? d.path().substr(kProfile.size()) : "";
     std::vector<ImportedPolicy> policies;
     const Field gateway = d.at("spring.cloud.gateway");
+    const Field unlimited = d.at("spring.cloud.circuitbreaker.resilience4j.disable_time_limiter");
+    const bool is_limited = !unlimited || !unlimited.flag();
+    Resilience4j limits(d);
     // Since 2025.0 the names begin with the kind of server; before, with "mvc" or nothing.
     const Field webflux = gateway.at("server.webflux"), servlets = gateway.at("server.webmvc");
-    import_gateway(webflux ? webflux : gateway, Server::kWebFlux, policies);
-    import_gateway(servlets ? servlets : gateway["mvc"], Server::kServlets, policies);
-    const Field feign = d.at("spring.cloud.openfeign.client.config");
-    import_feign(feign ? feign : d.at("feign.client.config"), policies);
+    import_gateway(webflux ? webflux : gateway, Server::kWebFlux, is_limited, limits, policies);
+    import_gateway(servlets ? servlets : gateway["mvc"], Server::kServlets, is_limited, limits,
+                   policies);
+    const auto of_feign = [&](const std::string& path) {
+      const Field now = d.at("spring.cloud.openfeign." + path);
+      return now ? now : d.at("feign." + path);
+    };
+    import_feign(of_feign("client.config"), policies);
+    if (const Field breakers = of_feign("circuitbreaker.enabled");
+        breakers && !policies.empty() && breakers.flag()) {
+      breakers.leave_in_part(
+          "each method has a breaker of its own around its retries: write breaker");
+    }
+    // A file without routes and clients is one of Resilience4j.
+    if (!policies.empty()) limits.add_policies("", policies);
     for (ImportedPolicy& p : policies) {
       if (!profile.empty()) p.name = group_name(p.name + "-" + profile);
       result.policies.push_back(std::move(p));

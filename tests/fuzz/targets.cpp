@@ -357,7 +357,13 @@ std::vector<std::string> configurations(const fs::path&) {
        "resilience4j.retry.instances.x.max-attempts = 3\n#---\na[0].b\\u0041=c\\\n  d\n",
        "spring.cloud.gateway.routes: [{id: a, filters: ['Retry=3,BAD_GATEWAY', {name: Retry, args: "
        "{backoff: {firstBackoff: 1ms}}}]}]\n",
-       "[profile a] # b\nretry_mode = standard ; c\n", "export AWS_MAX_ATTEMPTS=\"5\" # x\n",
+       "spring.cloud.gateway.routes: [{id: a, filters: [CircuitBreaker=b, "
+       "Retry=3]}]\nresilience4j: "
+       "{circuitbreaker: {circuitBreakerAspectOrder: 1, configs: {c: {slidingWindowSize: 1_0}}, "
+       "instances: {b: {baseConfig: c}}}, thread-pool-bulkhead: {instances: {d: "
+       "{coreThreadPoolSize: 2}}}}\n",
+       "[profile a] # b\nretry_mode = standard ; c\n",
+       "export AWS_MAX_ATTEMPTS=\"5\" # x\n",
        "// c\n{\"A\": {\"Retry\": {/* d */ \"MaxDelay\": \"00:01\",}}}",
        "b: &b {num_retries: 1}\nretry_policy: {<<: [*b, {retry_on: 5xx}]}\n",
        "{steps: 4, duration: 10ms, factor: 5, jitter: 0.1, cap: 1s}"});

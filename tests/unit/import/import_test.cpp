@@ -363,5 +363,44 @@ TEST_CASE("Feign retries what has no answer", "[import]") {
   CHECK(read.remarks[0].field == "spring.cloud.openfeign.client.config.a.retryer in part");
 }
 
+TEST_CASE("A route of the Gateway has the breaker that its filter names", "[import]") {
+  const auto read = [](const std::string& filters, const std::string& more = "") {
+    return import_configuration("spring-cloud",
+                                "spring.cloud.gateway:\n"
+                                "  routes: [{id: r1, filters: [" +
+                                    filters + "]}]\n" +
+                                    "resilience4j.circuitbreaker.instances:\n"
+                                    "  xCB: {slidingWindowSize: 20}\n"
+                                    "  own: {slidingWindowSize: 30}\n" +
+                                    more,
+                                "x.yml");
+  };
+  const std::string breaker = "{name: CircuitBreaker, args: {name: xCB, statusCodes: [500]}}";
+  const ImportedConfiguration outside = read(breaker + ", Retry=3");
+  REQUIRE(outside.policies.size() == 2);
+  const ImportedPolicy& p = outside.policies[0];
+  CHECK(value_of(p, "breaker.window_calls") == "20");
+  CHECK(value_of(p, "breaker.order") == "\"breaker-outside\"");
+  CHECK(value_of(p, "deadline") == "\"1s\"");
+  CHECK(outside.policies[1].name == "own");
+  CHECK(value_of(outside.policies[1], "breaker.window_calls") == "30");
+  const ImportedPolicy inside =
+      read("Retry=3, " + breaker, "resilience4j.timelimiter.instances.xCB.timeoutDuration: 4s\n")
+          .policies.at(0);
+  CHECK(value_of(inside, "breaker.order") == "\"retry-outside\"");
+  CHECK(value_of(inside, "attempt_timeout") == "\"4s\"");
+  CHECK(value_of(inside, "deadline") == "");
+  const ImportedPolicy alone = read("CircuitBreaker=unknown").policies.at(0);
+  CHECK(value_of(alone, "retry.max_attempts") == "1");
+  CHECK(value_of(alone, "breaker.preset") == "\"resilience4j\"");
+  CHECK(value_of(alone, "breaker.window_calls") == "");
+  // A file with routes is read as one of Spring Cloud.
+  CHECK(import_kind_of("spring.cloud.gateway.routes: [{id: a, filters: [Retry=2]}]\n"
+                       "resilience4j.retry.instances.a.maxAttempts: 2\n",
+                       "x.yml") == "spring-cloud");
+  CHECK(import_kind_of("resilience4j.retry.instances.a: {ignoreExceptions: [feign.A]}\n", "x") ==
+        "resilience4j");
+}
+
 }  // namespace
 }  // namespace retrysim
