@@ -37,9 +37,35 @@ class Settings {
 
 std::string source_of(const Field& field) { return field ? field.source() : kHystrixsDefault; }
 
+/// The field that takes the command's breaker away, if there is one; says so of the others.
+Field no_breaker(const Settings& command) {
+  const Field enabled = command["circuit_breaker.enabled"],
+              forced_open = command["circuit_breaker.force_open"],
+              forced_closed = command["circuit_breaker.force_closed"];
+  const bool is_off = enabled && !enabled.flag();
+  // A breaker that is held open counts before one that is held closed (allowRequest).
+  const bool is_open = !is_off && forced_open && forced_open.flag();
+  if (is_open)
+    forced_open.leave_in_part("every call would be refused: no breaker here is held open");
+  const bool is_closed = !is_off && !is_open && forced_closed && forced_closed.flag();
+  if (!is_off && !is_closed) {
+    if (forced_closed) forced_closed.use();
+    return command["-"];
+  }
+  for (const char* path :
+       {"circuit_breaker.request_volume_threshold", "circuit_breaker.error_threshold_percentage",
+        "circuit_breaker.sleep_window_in_milliseconds", "circuit_breaker.force_open",
+        "circuit_breaker.force_closed"}) {
+    command[path].leave("the command has no breaker");
+  }
+  return is_off ? enabled : forced_closed;
+}
+
 void read_breaker(ImportedPolicy& p, const Settings& command) {
+  if (const Field by = no_breaker(command); by) {
+    return set(p, "breaker.preset", text_in_toml("none"), by);
+  }
   const Field enabled = command["circuit_breaker.enabled"];
-  if (enabled && !enabled.flag()) return set(p, "breaker.preset", text_in_toml("none"), enabled);
   set(p, "breaker.preset", text_in_toml("hystrix"), source_of(enabled));
   const Field least = command["circuit_breaker.request_volume_threshold"],
               percent = command["circuit_breaker.error_threshold_percentage"],
@@ -57,9 +83,6 @@ void read_breaker(ImportedPolicy& p, const Settings& command) {
     const std::int64_t slices = std::max<std::int64_t>(1, length.count() / slice.count());
     set(p, "breaker.window", in_toml(length), source_of(window));
     set(p, "breaker.slices", in_toml(static_cast<double>(slices)), paths({window, snapshot}));
-  }
-  for (const char* forced : {"circuit_breaker.force_open", "circuit_breaker.force_closed"}) {
-    command[forced].leave("a breaker that is held is none");
   }
 }
 
