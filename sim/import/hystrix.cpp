@@ -93,24 +93,34 @@ void read_semaphore(ImportedPolicy& p, const Settings& command) {
   set(p, "bulkhead.longest_wait", text_in_toml("0s"), "a semaphore has no queue");
 }
 
+/// Reads a thread pool. Java's ThreadPoolExecutor begins a thread beyond the core only when its
+/// queue is full, which it never is where Hystrix refuses before (isQueueSpaceAvailable).
 void read_pool(ImportedPolicy& p, const Settings& pool) {
   const Field core = pool["core_size"], most = pool["maximum_size"],
               diverges = pool["allow_maximum_size_to_diverge_from_core_size"],
               queue = pool["max_queue_size"], rejects = pool["queue_size_rejection_threshold"];
-  const bool may_grow = diverges && diverges.flag();
-  std::int64_t threads = core ? core.count() : 10;
-  if (may_grow && most) threads = std::max(threads, most.count());
-  if (!may_grow) most.leave("allowMaximumSizeToDivergeFromCoreSize is off");
-  set(p, "bulkhead.max_concurrent", in_toml(static_cast<double>(threads)),
-      may_grow && most ? most.source() : source_of(core));
-  // Without a queue, the rejection threshold has no meaning.
+  const bool may_diverge = diverges && diverges.flag();
   const double places = queue ? queue.number(-1, 1e9) : -1;
+  // Without a queue, the rejection threshold has no meaning.
+  const double limit = places <= 0 ? 1 : rejects ? static_cast<double>(rejects.count()) : 5;
+  const bool may_grow = may_diverge && most && places < limit;
+  std::int64_t threads = core ? core.count() : 10;
+  const bool grows = may_grow && most.count() > threads;
+  if (grows) threads = most.count();
+  if (!may_diverge) {
+    most.leave("allowMaximumSizeToDivergeFromCoreSize is off");
+  } else if (!may_grow) {
+    most.leave("queueSizeRejectionThreshold refuses calls before the queue is full");
+  } else if (grows && places > 0) {
+    most.leave_in_part("a pool begins threads beyond coreSize only when its queue is full");
+  }
+  set(p, "bulkhead.max_concurrent", in_toml(static_cast<double>(threads)),
+      grows ? most.source() : source_of(core));
   if (places <= 0) {
     set(p, "bulkhead.longest_wait", text_in_toml("0s"), source_of(queue));
     rejects.leave("the pool has no queue");
     return;
   }
-  const double limit = rejects ? static_cast<double>(rejects.count()) : 5;
   set(p, "bulkhead.queue", in_toml(std::min(places, limit)),
       places <= limit ? queue.source() : source_of(rejects));
   set(p, "bulkhead.longest_wait", text_in_toml("none"), "a pool's queue has no limit of time");

@@ -352,6 +352,41 @@ TEST_CASE("Numbers with underscores are numbers to Spring where YAML has no quot
   CHECK_THROWS_AS(attempts("=10_000", "x.properties"), BadConfiguration);
 }
 
+TEST_CASE("Hystrix's pools grow only where its queue can be full", "[import]") {
+  const auto policy = [](const std::string& text) {
+    return import_configuration("hystrix", "hystrix: {" + text + "}", "x.yml").policies.at(0);
+  };
+  const auto pool = [&](const std::string& queue) {
+    const ImportedPolicy p = policy(
+        "command.a: {}, threadpool.a: {coreSize: 30, maximumSize: 50, "
+        "allowMaximumSizeToDivergeFromCoreSize: true, " +
+        queue + "}");
+    return value_of(p, "bulkhead.max_concurrent") + " " + value_of(p, "bulkhead.queue");
+  };
+  CHECK(pool("maxQueueSize: 100, queueSizeRejectionThreshold: 80") == "30 80");
+  CHECK(pool("maxQueueSize: 100, queueSizeRejectionThreshold: 100") == "30 100");
+  CHECK(pool("maxQueueSize: 100") == "30 5");
+  CHECK(pool("maxQueueSize: 100, queueSizeRejectionThreshold: 101") == "50 100");
+  CHECK(pool("maxQueueSize: -1") == "50 ");
+  const auto preset = [&](const std::string& breaker) {
+    return value_of(policy("command: {" + breaker + "}"), "breaker.preset");
+  };
+  CHECK(preset("a.circuitBreaker.forceClosed: true") == "\"none\"");
+  CHECK(preset("default.circuitBreaker.forceClosed: true, a: {}") == "\"none\"");
+  CHECK(preset("a.circuitBreaker.forceClosed: false") == "\"hystrix\"");
+  CHECK(import_configuration("hystrix",
+                             "hystrix.command.a.circuitBreaker: {enabled: false, forceOpen: true, "
+                             "requestVolumeThreshold: 9}",
+                             "x.yml")
+            .remarks.at(0)
+            .why == "the command has no breaker");
+  CHECK(preset("a.circuitBreaker: {forceOpen: true, forceClosed: true}") == "\"hystrix\"");
+  const ImportedConfiguration open =
+      import_configuration("hystrix", "hystrix.command.a.circuitBreaker.forceOpen: true", "x.yml");
+  REQUIRE(open.remarks.size() == 1);
+  CHECK(open.remarks[0].why == "every call would be refused: no breaker here is held open");
+}
+
 TEST_CASE("Feign retries what has no answer", "[import]") {
   const ImportedConfiguration read = import_configuration(
       "spring-cloud",
