@@ -3,8 +3,9 @@
 //
 // Fields and defaults: networking/v1 virtual_service.proto and destination_rule.proto; which rule
 // and which of its levels counts: pilot/pkg/model/push_context.go (the most specific host) and
-// pilot/pkg/networking/util/util.go (MergeTrafficPolicy: a subset's or a port's connection pool
-// takes the place of that of the host).
+// destination_rule.go (MergeTrafficPolicy: a subset's or a port's connection pool takes the place
+// of that of the host, but a port keeps the retry budget). Of a pool, zeros are not set
+// (cluster_traffic_policy.go, applyConnectionPool).
 //
 // SPDX-License-Identifier: MIT
 #include "import/envoy.hpp"
@@ -29,6 +30,14 @@ constexpr FieldRow kPoolFields[] = {
     {"http.http2_max_requests", "bulkhead.max_concurrent", As::kConnections},
     left_out("http.max_requests_per_connection", "connections are kept"),
 };
+
+/// A field of a pool; absent if it is zero, with the reason, because Istio takes no zero.
+Field limit_in(const Field& pool, std::string_view path) {
+  const Field field = pool.at(path);
+  if (number_in(field.plain()) != 0.0) return field;
+  field.leave("zero is not set to Istio: there is no limit");
+  return pool["-"];
+}
 
 // --- Hosts ---------------------------------------------------------------------------------------
 
@@ -80,6 +89,7 @@ struct Rule {
   std::map<std::string, std::vector<std::size_t>> by_subset = {};
   bool is_used = false;
   std::set<std::string> used_subsets = {}, used_ports = {};
+  std::vector<Field> overridden = {};  // parts in whose place those of a subset or a port count
 
   void add_subsets(const Field& list) {
     for (const Field& subset : list.list().items()) {
@@ -90,18 +100,22 @@ struct Rule {
 };
 
 /// The parts of a traffic policy that count: the connection pool and the budget of a subset replace
-/// the host's, and those of a port replace both.
+/// the host's, and the pool of a port replaces both.
 struct Effective {
   std::vector<Field> pools, budgets, outliers;  // at most one each
+  std::vector<Field> overridden;
 
-  void take(const Field& policy, bool all) {
+  /// Takes the parts of a level. Those that a port does not have are not inherited.
+  void take(const Field& policy, bool is_port) {
     const auto replace = [&](std::vector<Field>& known, const Field& field) {
-      if (field || all) known.clear();
+      if (!field && !is_port) return;
+      overridden.insert(overridden.end(), known.begin(), known.end());
+      known.clear();
       if (field) known.push_back(field);
     };
     replace(pools, policy["connection_pool"].map());
-    replace(budgets, policy["retry_budget"].map());
     replace(outliers, policy["outlier_detection"]);
+    if (!is_port && policy["retry_budget"].map()) replace(budgets, policy["retry_budget"]);
   }
   bool is_empty() const { return pools.empty() && budgets.empty() && outliers.empty(); }
 };
@@ -110,12 +124,16 @@ std::string port_of(const Field& settings) { return text_of(settings.at("port.nu
 
 Effective effective(Rule& rule, const Destination& destination) {
   Effective result;
-  std::optional<Field> ports;
   const auto add = [&](const Field& policy) {
     if (!policy) return;
     policy.map().block();
     result.take(policy, false);
-    if (const Field levels = policy["port_level_settings"]; levels) ports = levels;
+    if (destination.port.empty()) return;
+    for (const Field& level : policy["port_level_settings"].items()) {
+      if (port_of(level) != destination.port) continue;
+      rule.used_ports.insert(destination.port);
+      result.take(level.block(), true);
+    }
   };
   add(rule.policy);
   if (const auto named = rule.by_subset.find(destination.subset);
@@ -126,28 +144,28 @@ Effective effective(Rule& rule, const Destination& destination) {
       add(rule.subsets[i]["traffic_policy"]);
     }
   }
-  if (!ports || destination.port.empty()) return result;
-  for (const Field& level : ports->items()) {
-    if (port_of(level) != destination.port) continue;
-    rule.used_ports.insert(destination.port);
-    result.take(level.block(), true);
-  }
+  rule.overridden.insert(rule.overridden.end(), result.overridden.begin(), result.overridden.end());
   return result;
 }
 
 void apply(ImportedPolicy& p, const Effective& effective) {
   for (const Field& pool : effective.pools) {
-    const Field http = pool["http"].map();
+    pool["http"].map();
     pool["tcp"].map();
-    if (const Field most = http["max_retries"]; most) {
+    if (const Field most = limit_in(pool, "http.max_retries"); most) {
       if (effective.budgets.empty()) {
         set_active_budget(p, 0, most.number(), most.path());
       } else {
         most.leave("retryBudget takes its place");
       }
     }
-    read_fields(p, pool, kPoolFields);
-    set_pending(p, pool.at("http.http1_max_pending_requests"));
+    read_fields(
+        p,
+        [&](std::string_view path) {
+          return path == "tcp.connect_timeout" ? pool.at(path) : limit_in(pool, path);
+        },
+        kPoolFields);
+    set_pending(p, limit_in(pool, "http.http1_max_pending_requests"));
   }
   for (const Field& budget : effective.budgets) read_retry_budget(p, budget);
   for (const Field& outlier : effective.outliers) outlier.leave(std::string(kOfInstances));
@@ -314,6 +332,16 @@ void leave_unused(const Rule& rule) {
   }
 }
 
+/// Says of parts that count for no destination what counts in their place.
+void leave_overridden(const Rule& rule, const Reading& reading) {
+  for (const Field& part : rule.overridden) {
+    const std::string below = part.path() + ".";
+    const auto next = reading.used.lower_bound(below);
+    if (next != reading.used.end() && next->first.starts_with(below)) continue;
+    part.leave("that of the subset or port counts in its place");
+  }
+}
+
 /// Whether a document is the configuration of a proxy in the mesh, whose clusters are called
 /// outbound|80||reviews.shop.svc.cluster.local.
 bool is_of_proxy(const Field& document) {
@@ -358,6 +386,7 @@ void import_istio(const Documents& documents, Reading& reading, ImportedConfigur
     } else {
       add_alone(rule, otherwise, result);
     }
+    leave_overridden(rule, reading);
   }
   if (result.policies.empty() && std::ranges::any_of(documents, is_of_proxy)) {
     import_envoy(documents, reading, result);

@@ -387,6 +387,55 @@ TEST_CASE("Hystrix's pools grow only where its queue can be full", "[import]") {
   CHECK(open.remarks[0].why == "every call would be refused: no breaker here is held open");
 }
 
+TEST_CASE("Zeros of Istio's connection pools are not set", "[import]") {
+  const ImportedPolicy p = import_configuration("istio", R"(
+kind: DestinationRule
+spec:
+  host: d
+  trafficPolicy:
+    connectionPool:
+      tcp: {maxConnections: 0, connectTimeout: 1s}
+      http: {http1MaxPendingRequests: 0, http2MaxRequests: 0, maxRetries: 0}
+)",
+                                                "x.yaml")
+                               .policies.at(0);
+  CHECK(value_of(p, "retry.budget.kind") == "\"none\"");
+  CHECK(value_of(p, "connect_timeout") == "\"1s\"");
+  for (const char* key : {"max_connections", "connection_queue", "bulkhead.max_concurrent"}) {
+    CHECK(value_of(p, key) == "");
+  }
+}
+
+TEST_CASE("A port of Istio takes the pool of its host, but not the budget", "[import]") {
+  const ImportedConfiguration read = import_configuration("istio", R"(
+kind: DestinationRule
+spec:
+  host: d
+  trafficPolicy:
+    connectionPool: {http: {http2MaxRequests: 9}}
+    retryBudget: {percent: 25}
+    portLevelSettings:
+    - {port: {number: 80}, connectionPool: {http: {http2MaxRequests: 7, maxRetries: 1}}}
+  subsets:
+  - {name: v1, trafficPolicy: {connectionPool: {http: {http2MaxRequests: 5}}}}
+---
+kind: VirtualService
+spec:
+  http:
+  - route: [{destination: {host: d, port: {number: 80}}}]
+  - route: [{destination: {host: d, port: {number: 80}, subset: v1}}]
+)",
+                                                          "x.yaml");
+  REQUIRE(read.policies.size() == 2);
+  CHECK(value_of(read.policies[0], "bulkhead.max_concurrent") == "7");
+  CHECK(value_of(read.policies[0], "retry.budget.share") == "0.25");
+  CHECK(value_of(read.policies[1], "bulkhead.max_concurrent") == "5");
+  const auto overridden = std::ranges::find(
+      read.remarks, "document 1.spec.trafficPolicy.connectionPool", &ImportRemark::field);
+  REQUIRE(overridden != read.remarks.end());
+  CHECK(overridden->why == "that of the subset or port counts in its place");
+}
+
 TEST_CASE("Feign retries what has no answer", "[import]") {
   const ImportedConfiguration read = import_configuration(
       "spring-cloud",
