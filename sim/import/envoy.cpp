@@ -120,10 +120,11 @@ constexpr FieldRow kPolicyFields[] = {
     left_out("retry_priority", "hosts have no priorities"),
     left_out("per_try_idle_timeout", "answers come whole"),
 };
+// Fields of RateLimitedRetryBackOff. A delay in one of the headers takes the place of the backoff,
+// up to half of it longer (JitteredLowerBoundBackOffStrategy), unless it is beyond max_interval.
 constexpr FieldRow kRateLimitedBackoffFields[] = {
+    {"max_interval", "retry.retry_after_max", As::kDuration, "", "\"300s\""},
     left_out("reset_headers", "every suggested delay is taken for one in such a header"),
-    left_out("max_interval",
-             "Envoy ignores suggestions beyond it (300s by default); here they count"),
 };
 constexpr FieldRow kHedgeFields[] = {
     left_out("initial_requests", "Envoy itself does not implement it"),
@@ -154,8 +155,10 @@ void read_envoy_policy(ImportedPolicy& p, const Field& policy) {
   const Field backoff = policy["retry_back_off"].map();
   set_envoy_backoff(p, backoff["base_interval"], backoff["max_interval"], "base_interval");
   if (const Field f = policy["rate_limited_retry_back_off"].map(); f) {
-    set(p, "retry.retry_after", text_in_toml("minimum"), f);
-    read_fields(p, f, kRateLimitedBackoffFields);
+    set(p, "retry.retry_after", text_in_toml("replace"), f);
+    read_fields(p, f, kRateLimitedBackoffFields, "Envoy");
+    set(p, "retry.retry_after_over", text_in_toml("backoff"), "Envoy's rules");
+    set(p, "retry.retry_after_jitter", "0.5", "Envoy's rules");
   }
   const Field statuses = policy["retriable_status_codes"];
   if (on) {
