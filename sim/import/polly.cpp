@@ -165,7 +165,9 @@ void import_polly(const Documents& documents, Reading&, ImportedConfiguration& r
         const bool replaces = after ? after.flag() : true;
         set(p, "retry.retry_after", text_in_toml(replaces ? "replace" : "ignore"),
             after ? after.path() : "the handler's default");
-        if (replaces && cap) cap.leave_in_part("it bounds suggested delays, too, but not in Polly");
+        if (replaces) {
+          set(p, "retry.retry_after_max", text_in_toml("none"), "Polly bounds no suggestions");
+        }
       }
       const auto timeout_of = [&](std::string_view name) {
         const Field f = pipeline[name];
