@@ -2,7 +2,10 @@
 //
 // Polly.Retry.RetryStrategyOptions (v8; delays: RetryHelper.cs, RetryResilienceStrategy.cs
 // of 8.7.0, 173d6d1d) and Microsoft.Extensions.Http.Resilience (HttpRetryStrategyOptions.cs), whose
-// standard handler has its strategies under these names and defaults of its own.
+// standard handler has its strategies under these names and defaults of its own. What Polly
+// refuses: the attributes Range of RetryStrategyOptions.TResult.cs,
+// CircuitBreakerStrategyOptions.TResult.cs. Limiters are those of System.Threading.RateLimiting,
+// for which files have no fixed names.
 //
 // SPDX-License-Identifier: MIT
 #include "import/families.hpp"
@@ -10,7 +13,11 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace retrysim::imports {
 
@@ -28,6 +35,15 @@ std::string backoff_type(const std::string& text) {
 }
 
 constexpr std::string_view kIsCode = "is code, or a name";
+
+/// Refuses, at its place, what Polly refuses: a number, or a time in seconds, below `least`.
+void check_least(const Field& field, double least, bool is_time = false) {
+  const std::optional<double> value =
+      is_time ? seconds_in(field.plain(), 1) : number_in(field.plain());
+  if (!value || *value >= least) return;
+  field.fail(fmt::format("Polly expects at least {}",
+                         is_time ? fmt::format("{} ms", least * 1e3) : fmt::format("{}", least)));
+}
 
 // Fields of CircuitBreakerStrategyOptions.
 constexpr FieldRow kPollysBreaker[] = {{"failure_ratio", "breaker.failure_share", As::kShare},
@@ -60,6 +76,9 @@ void read_breaker(ImportedPolicy& p, const Field& breaker, bool standard) {
   }
   if (!breaker.is_map()) return;
   breaker.block();
+  check_least(breaker["minimum_throughput"], 2);
+  check_least(breaker["sampling_duration"], 0.5, true);
+  check_least(breaker["break_duration"], 0.5, true);
   read_fields(p, breaker, kPollysBreaker);
 }
 
@@ -69,27 +88,55 @@ void set_errors_of_http(ImportedPolicy& p) {
   set_errors(p, {"5xx", "408", "429", "timeout", "connection"}, "the default for HTTP");
 }
 
-// Reads RateLimiterStrategyOptions: by default 1,000 calls at once, and no queue. The standard
-// handler has the limiter around all other strategies.
+// Reads a limiter that permits so many calls in a window. Those that wait go as permits come.
+void read_rate(ImportedPolicy& p, const Field& most, const Field& window, const Field& queue) {
+  const Duration length = window.duration();
+  if (length <= Duration::zero()) window.fail("the limiter expects a duration above zero");
+  const double permits = static_cast<double>(most.count()), rate = permits / length.in_seconds();
+  set(p, "send_rate.rate", in_toml(rate), paths({most, window}));
+  set(p, "send_rate.burst", in_toml(permits), most);
+  const double places = queue ? static_cast<double>(queue.count()) : 0;
+  if (places > 0 && rate > 0) {
+    set(p, "send_rate.longest_wait", in_toml(Duration::from_seconds(places / rate)), queue);
+  } else {
+    set(p, "send_rate.on_empty", text_in_toml("fail"),
+        queue ? queue.path() : "the limiter has no queue");
+  }
+  window.leave_in_part("permits come evenly, not all when a window begins");
+}
+
+// Reads a limiter: RateLimiterStrategyOptions, by default 1,000 calls at once and no queue, or the
+// options of a limiter themselves. The standard handler has it around all other strategies.
 void read_limiter(ImportedPolicy& p, const Field& limiter, bool standard) {
   if (!limiter.is_map()) return limiter.leave("expected its options");
   limiter.block();
   if (limiter.members().empty()) limiter.use();
-  const Field options = limiter["default_rate_limiter_options"].map(),
-              most = options["permit_limit"], queue = options["queue_limit"];
+  const Field nested = limiter["default_rate_limiter_options"].map();
+  const Field& options = nested ? nested : limiter;
+  const Field most = options["permit_limit"], queue = options["queue_limit"],
+              window = options["window"];
+  for (const char* name : {"rate_limiter", "on_rejected", "name"}) {
+    limiter[name].leave(std::string(kIsCode));
+  }
+  options["queue_processing_order"].leave("those that wait go first come, first served");
+  for (const char* name : {"auto_replenishment", "segments_per_window"}) {
+    options[name].leave("permits come evenly");
+  }
+  if (options["token_limit"]) {
+    return limiter.leave("a bucket of tokens: write send_rate, with burst for TokenLimit");
+  }
+  if (window && most) return read_rate(p, most, window, queue);
   const std::string origin = limiter.path() + ", Polly's default";
   set(p, "bulkhead.max_concurrent", most ? in_toml(static_cast<double>(most.count())) : "1000",
       most ? most.path() : origin);
   set(p, "bulkhead.queue", queue ? in_toml(static_cast<double>(queue.count())) : "0",
-      queue ? queue.path() : origin);
+      queue  ? queue.path()
+      : most ? "the limiter has no queue"
+             : origin);
   set(p, "bulkhead.longest_wait", text_in_toml("none"), "its queue has no limit of time");
   if (standard) {
     limiter.leave_in_part(
         "it holds the attempts under way, there whole requests with their delays");
-  }
-  options["queue_processing_order"].leave("those that wait go first come, first served");
-  for (const char* name : {"rate_limiter", "on_rejected", "name"}) {
-    limiter[name].leave("is code, or a name");
   }
 }
 
@@ -120,6 +167,7 @@ void import_polly(const Documents& documents, Reading&, ImportedConfiguration& r
       const Field most = retry["max_retry_attempts"], delay = retry["delay"],
                   type = retry["backoff_type"], jitter = retry["use_jitter"],
                   cap = retry["max_delay"];
+      check_least(most, 1);
       set(p, "retry.max_retries", most ? in_toml(static_cast<double>(most.count())) : "3",
           most ? most.path() : "Polly's default");
       const Duration base = delay ? delay.duration() : Duration::seconds(2);
@@ -188,6 +236,7 @@ void import_polly(const Documents& documents, Reading&, ImportedConfiguration& r
       pipeline["hedging"].leave(
           "retries and hedges in one pipeline have no counterpart: write retry.hedging.delay");
       read_breaker(p, pipeline["circuit_breaker"], standard);
+      read_limiter(p, pipeline["concurrency_limiter"], standard);
       read_limiter(p, pipeline["rate_limiter"], standard);
       result.policies.push_back(std::move(p));
     }

@@ -436,6 +436,46 @@ spec:
   CHECK(overridden->why == "that of the subset or port counts in its place");
 }
 
+TEST_CASE("Polly's limiters, and what it refuses", "[import]") {
+  const auto read = [](const std::string& beside) {
+    return import_configuration(
+               "polly", "{\"A\": {\"Retry\": {\"MaxRetryAttempts\": 2}, " + beside + "}}", "x.json")
+        .policies.at(0);
+  };
+  const ImportedPolicy calls =
+      read(R"("ConcurrencyLimiter": {"PermitLimit": 10, "QueueLimit": 4})");
+  CHECK(value_of(calls, "bulkhead.max_concurrent") == "10");
+  CHECK(value_of(calls, "bulkhead.queue") == "4");
+  CHECK(value_of(read(R"("RateLimiter": {"PermitLimit": 9})"), "bulkhead.max_concurrent") == "9");
+  CHECK(value_of(read(R"("RateLimiter": {})"), "bulkhead.max_concurrent") == "1000");
+  const ImportedPolicy rate =
+      read(R"("RateLimiter": {"PermitLimit": 5, "Window": "00:00:01", "QueueLimit": 2})");
+  CHECK(value_of(rate, "bulkhead.max_concurrent") == "");
+  CHECK(value_of(rate, "send_rate.rate") == "5");
+  CHECK(value_of(rate, "send_rate.burst") == "5");
+  CHECK(value_of(rate, "send_rate.longest_wait") == "\"400ms\"");
+  const ImportedPolicy tokens = read(R"("RateLimiter": {"TokenLimit": 5})");
+  CHECK(value_of(tokens, "bulkhead.max_concurrent") == "");
+  const auto refused = [](const std::string& text) {
+    try {
+      (void)import_configuration("polly", text, "x.json");
+    } catch (const BadConfiguration& bad) {
+      return std::to_string(bad.diagnostic().line) + ":" + std::to_string(bad.diagnostic().column) +
+             " " + bad.diagnostic().message;
+    }
+    return std::string();
+  };
+  CHECK(refused("{\"Retry\": {\"MaxRetryAttempts\": 0}}") ==
+        "1:32 Retry.MaxRetryAttempts = \"0\" is wrong; Polly expects at least 1");
+  const std::string breaker = "{\"Retry\": {\"MaxRetryAttempts\": 2}, \"CircuitBreaker\":\n {";
+  CHECK(refused(breaker + "\"MinimumThroughput\": 1}}") ==
+        "2:24 CircuitBreaker.MinimumThroughput = \"1\" is wrong; Polly expects at least 2");
+  CHECK(
+      refused(breaker + "\"SamplingDuration\": \"00:00:00.1\"}}") ==
+      "2:23 CircuitBreaker.SamplingDuration = \"00:00:00.1\" is wrong; Polly expects at least 500 "
+      "ms");
+}
+
 TEST_CASE("Feign retries what has no answer", "[import]") {
   const ImportedConfiguration read = import_configuration(
       "spring-cloud",
