@@ -17,7 +17,8 @@ namespace {
 void read_client_go(ImportedPolicy& p, const Field& f) {
   const Field steps = f["steps"], first = f["duration"], growth = f["factor"], spread = f["jitter"],
               cap = f["cap"];
-  if (!steps) f.fail("expected steps, duration, factor, jitter and cap");
+  if (!steps && !first && !growth && !spread && !cap) return;  // some other file
+  if (!steps) steps.fail("expected steps, duration, factor, jitter and cap");
   std::int64_t attempts = std::max<std::int64_t>(1, steps.count());
   const Duration base = first ? first.duration(1e-9) : Duration::zero();
   const double factor = growth ? growth.number(0, 1e6) : 0;

@@ -246,6 +246,11 @@ void import_parameters(const Documents& documents, ImportedConfiguration& result
     ImportedPolicy p = new_policy("imported", "");
     begin(p, "", "");
     read(p, d);
+    // A map with nothing in it that is read is some other file, not a policy of defaults.
+    const auto fields = d.members();
+    if (std::ranges::none_of(fields, [](const auto& f) { return f.second.is_used_in_part(); })) {
+      continue;
+    }
     result.policies.push_back(std::move(p));
   }
 }

@@ -299,6 +299,15 @@ const Field& Field::block() const {
 
 bool Field::is_listed() const { return !reading_->listed.insert(value_).second; }
 
+bool Field::is_used_in_part() const {
+  for (auto at = reading_->used.lower_bound(path_);
+       at != reading_->used.end() && at->first.starts_with(path_); ++at) {
+    const std::string_view rest = std::string_view(at->first).substr(path_.size());
+    if (rest.empty() || rest.front() == '.' || rest.front() == '[') return true;
+  }
+  return false;
+}
+
 void Field::leave(std::string why) const {
   if (*this) reading_->leave(path_, std::move(why));
 }
@@ -322,13 +331,13 @@ void Field::fail(const std::string& expected) const {
                                 scenario::printable_line(path_), scenario::printable_line(value)),
          .source_line = {}});
   }
-  throw BadConfiguration(
-      {.file = reading_->file,
-       .line = value_ == nullptr ? 0 : value_->line,
-       .column = value_ == nullptr ? 0 : value_->column,
-       .message = fmt::format("{}{} is wrong; {}", scenario::printable_line(path_),
-                              scenario::printable_line(value), expected),
-       .source_line = {}});
+  throw BadConfiguration({.file = reading_->file,
+                          .line = value_ == nullptr ? 0 : value_->line,
+                          .column = value_ == nullptr ? 0 : value_->column,
+                          .message = fmt::format("{}{} is {}; {}", scenario::printable_line(path_),
+                                                 scenario::printable_line(value),
+                                                 value_ == nullptr ? "missing" : "wrong", expected),
+                          .source_line = {}});
 }
 
 std::string Field::below(std::string_view name) const {

@@ -526,5 +526,26 @@ TEST_CASE("A route of the Gateway has the breaker that its filter names", "[impo
         "resilience4j");
 }
 
+TEST_CASE("A map of something else is no policy of defaults", "[import]") {
+  const auto refusal = [](const char* kind, const char* text) -> std::string {
+    try {
+      import_configuration(kind, text, "x.yaml");
+    } catch (const BadConfiguration& e) {
+      return e.what();
+    }
+    return "";
+  };
+  for (const char* kind : {"tenacity", "urllib3", "finagle", "tower", "client-go"}) {
+    INFO(kind);
+    CHECK_THAT(refusal(kind, "{\"foo\": 1}"), Catch::Contains("no retry configuration found"));
+  }
+  // How it is written in Python, which is none of the parameters.
+  CHECK_THAT(refusal("tenacity", "stop: stop_after_attempt(5)\nwait: wait_fixed(2)\n"),
+             Catch::Contains("no retry configuration found"));
+  CHECK_THAT(refusal("client-go", "duration: 10ms\n"), Catch::Contains("steps is missing"));
+  CHECK(refusal("tenacity", "stop_after_attempt: 5\nfoo: 1\n").empty());
+  CHECK(refusal("tenacity", "wait_exponential: { max: 10 }\n").empty());
+}
+
 }  // namespace
 }  // namespace retrysim
