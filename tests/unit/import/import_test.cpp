@@ -222,6 +222,38 @@ TEST_CASE("A policy replaces all limits of its client, in whatever spelling", "[
   CHECK(with_policy(with, "web", policy, "x") == joined(""));
 }
 
+TEST_CASE("A client group without a table of its own keeps its spelling", "[import]") {
+  ImportedPolicy policy;
+  policy.name = "pay";
+  policy.keys = {{"breaker.preset", "\"polly\"", "b"}, {"retry.mode", "\"none\"", "r"}};
+  const auto check = [&](const std::string& before, const std::string& after) {
+    CHECK(with_policy(before, "web", policy, "x") == after);
+    CHECK(with_policy(after, "web", policy, "x") == after);
+  };
+  check(
+      "client.web.count = 2  # two\n"
+      "client.web.breaker.open = \"1s\"\n"
+      "[service.api]\n",
+      "client.web.count = 2  # two\n"
+      "client.web.breaker.preset = \"polly\"  # b\n"
+      "# Retries of x.\n"
+      "client.web.retry.mode = \"none\"  # r\n"
+      "\n"
+      "[service.api]\n");
+  check(
+      "[client]\n"
+      "web = { note = \"a, }\\\"\", delays = [1, 2], retry = { mode = \"x\" }, count = 2 } # two\n"
+      "other.count = 3\n",
+      "[client]\n"
+      "web.note = \"a, }\\\"\"\n"
+      "web.delays = [1, 2]\n"
+      "web.count = 2 # two\n"
+      "web.breaker.preset = \"polly\"  # b\n"
+      "# Retries of x.\n"
+      "web.retry.mode = \"none\"  # r\n"
+      "other.count = 3\n");
+}
+
 TEST_CASE("The order of Spring's aspects is that of retries and breaker", "[import]") {
   const auto order = [](const std::string& retry, const std::string& breaker) {
     const ImportedConfiguration read = import_configuration(
