@@ -48,7 +48,7 @@ std::string group_name(std::string_view text, std::string_view otherwise) {
   std::string name;
   for (const char c : text) {
     const bool good = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
-    if (good) {
+    if (good && (c != '-' || !name.empty())) {
       name += c;
     } else if (!name.empty() && name.back() != '-') {
       name += '-';

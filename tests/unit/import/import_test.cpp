@@ -508,6 +508,12 @@ TEST_CASE("Polly's limiters, and what it refuses", "[import]") {
       "ms");
 }
 
+TEST_CASE("A group's name does not begin with a hyphen, whatever the file calls it", "[import]") {
+  CHECK(import_configuration("polly", R"({"-A-": {"Retry": {"MaxRetryAttempts": 2}}})", "x.json")
+            .policies.at(0)
+            .name == "A");
+}
+
 TEST_CASE("Feign retries what has no answer", "[import]") {
   const ImportedConfiguration read = import_configuration(
       "spring-cloud",
