@@ -342,10 +342,13 @@ Found not_retryable(const GroupCase& c) {
   return Finding{
       say("{} of the requests that failed {}",
           share(refused, not_in_files("requests by how they ended, of which there is no metric")),
-          unrepeatable ? Words("could not be sent again, or failed in a way that these clients do "
-                               "not retry")
-          : unsent     ? Words("failed in a way that these clients do not retry")
-                       : Words("got an answer that these clients do not retry")),
+          unrepeatable
+              ? (unsent ? Words("could not be sent again, or failed in a way that these clients do "
+                                "not retry")
+                        : Words("could not be sent again, or got an answer that these clients do "
+                                "not retry"))
+          : unsent ? Words("failed in a way that these clients do not retry")
+                   : Words("got an answer that these clients do not retry")),
       {{"not_retryable_share_of_failures", refused}}};
 }
 

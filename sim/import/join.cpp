@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -183,12 +184,18 @@ std::string with_policy(const std::string& scenario_text, const std::string& cli
   constexpr std::string_view kRetry = "retry.";
   // What is below one of these names makes one rule, of which nothing may be left behind: a number
   // of the old breaker would be one of the new breaker's.
-  constexpr std::string_view kWholes[] = {"retry",           "breaker",         "bulkhead",
-                                          "send_rate",       "max_connections", "connection_wait",
-                                          "connection_queue"};
+  constexpr std::string_view kWholes[] = {"retry", "breaker", "bulkhead", "send_rate"};
+  // Most kinds say nothing of connections, which then are the user's own.
+  constexpr std::string_view kConnections[] = {"max_connections", "connection_wait",
+                                               "connection_queue"};
+  const auto is_in = [](const std::string& name, std::span<const std::string_view> names) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  const bool has_connections = std::ranges::any_of(
+      policy.keys, [&](const ImportedKey& key) { return is_in(key.path, kConnections); });
   const auto is_replaced = [&](const Path& path) {
     if (path.size() < 3 || !imports::starts_with(path, group)) return false;
-    return std::ranges::find(kWholes, path[2]) != std::end(kWholes) ||
+    return is_in(path[2], kWholes) || (has_connections && is_in(path[2], kConnections)) ||
            std::ranges::any_of(policy.keys,
                                [&](const ImportedKey& key) { return path[2] == key.path; });
   };

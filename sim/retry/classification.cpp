@@ -691,7 +691,10 @@ ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response
   const ResponseClass by_table = info.response_class;
   info.own_base = number_of_base(rules, response, by_table) & 127;
   info.response_class = class_by_lists(rules, response, by_table);
-  if (info.response_class == ResponseClass::kNotRetryable) info.before_lists = by_table;
+  if (info.response_class == ResponseClass::kNotRetryable &&
+      by_table != ResponseClass::kNotRetryable) {
+    info.before_lists = by_table;
+  }
   info.timeout = info.timeout && info.retryable();
   return info;
 }

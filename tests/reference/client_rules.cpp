@@ -637,7 +637,7 @@ ErrorInfo what_it_means(const RetryRules& rules, const Response& response) {
   }
   if (!retried) {
     info.response_class = ResponseClass::kNotRetryable;
-    info.before_lists = by_table;
+    if (by_table != ResponseClass::kNotRetryable) info.before_lists = by_table;
     info.timeout = false;
   }
   for (std::size_t i = rules.errors.bases.size(); i > 0; --i) {

@@ -226,10 +226,13 @@ TEST_CASE("Windows of the same time are one, and many are counted", "[pictures]"
 }
 
 TEST_CASE("Sizes that are only good so far are not drawn as safe ones", "[pictures]") {
-  const Json result = {
-      {"title", "t"},
-      {"size",
-       {{"path", "service.api.servers"}, {"unit", ""}, {"value", 17}, {"is_largest", false}}}};
+  Json result = {{"title", "t"},
+                 {"size",
+                  {{"path", "service.api.servers"},
+                   {"unit", ""},
+                   {"outcome", "found"},
+                   {"value", 17},
+                   {"is_largest", false}}}};
   const Json pictures = pictures_from(result, {{"size.csv",
                                                 "value,share,ci_low,ci_high,verdict\n"
                                                 "14,0.75,0.5,0.9,unsafe\n"
@@ -244,6 +247,17 @@ TEST_CASE("Sizes that are only good so far are not drawn as safe ones", "[pictur
   }
   CHECK(names == Strings{"share of good runs, 95 % intervals", "safe", "good so far", "not safe"});
   CHECK(panel.at("title") == "Good runs by value");  // what is asked is the picture's title
+  CHECK(panel.at("marks").at(0).at("name") == "smallest safe value: 17");
+  // The safe end of a bracket is not called the smallest, and where all are safe none is marked.
+  result["size"]["outcome"] = "bracket";
+  const std::string rows =
+      "value,share,ci_low,ci_high,verdict\n17,1,0.96,1,safe\n21,1,0.8,1,safe\n";
+  const auto marks = [&] {
+    return pictures_from(result, {{"size.csv", rows}})[0].at("panels").at(0).at("marks");
+  };
+  CHECK(marks().at(0).at("name") == "safe from 17");
+  result["size"]["outcome"] = "all_safe";
+  CHECK(marks().empty());
 }
 
 TEST_CASE("A size for each of several words or tables has them on its axis", "[pictures]") {
