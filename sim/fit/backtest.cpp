@@ -94,6 +94,13 @@ std::vector<std::string> verdict_of(const Backtest& b) {
         "Nothing can be said about durations: in the second half, or in a simulation of it, "
         "nothing "
         "succeeds.");
+  } else if (typical && !b.explained) {
+    verdict.push_back(fmt::format(
+        "Not good enough for questions about timeouts, retries or capacity: the {} of the half "
+        "that "
+        "was not fitted {} met, but no number of servers explains the durations, so nothing says "
+        "what they would be with other requests.",
+        tail ? "durations" : "median", tail ? "are" : "is"));
   } else if (met_all) {
     verdict.push_back(
         fmt::format("Good enough for questions about {}: the half that was not fitted is met.",
@@ -218,6 +225,7 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
   plan.result_.compared_lines = second;
   plan.result_.runs = plan.runs_;
   plan.result_.servers_known = whole.capacity && whole.capacity->servers;
+  plan.result_.explained = whole.is_explained();
   plan.result_.times_repeated = plan.fit_.arrivals.kind != ArrivalKind::kPoisson;
   FittedArrivals& arrivals = plan.fit_.arrivals;
   arrivals.span_s = static_cast<double>(plan.to_ns_ - plan.simulated_from_ns_) * 1e-9;

@@ -78,6 +78,9 @@ struct Backtest {
   bool times_repeated = false;
   /// The log tells the number of servers; otherwise the capacity is unknown.
   bool servers_known = false;
+  /// A number of servers explains the durations of the log. Otherwise a scenario that meets them
+  /// does not say why they are so long, which any question about it depends on.
+  bool explained = true;
   /// Incidents of the whole log. No fit of one half can know those of the other, so all of them are
   /// played as faults, with the bound of the queue and the retries of the whole log if the first
   /// half does not show these.

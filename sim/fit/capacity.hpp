@@ -85,7 +85,7 @@ struct FittedCapacity {
   std::size_t low = 1;                 ///< at least this many
   std::optional<std::size_t> high;     ///< empty: there is no upper bound
   /// No number of servers explains the log: the service has another kind of queue, or something
-  /// else was slow.
+  /// else was slow. `low` is then no bound, but what the scenario has.
   bool contradictory = false;
   /// Whether the clock is coarse, so that the order of the lines is used (coarse.hpp), and the
   /// waiting time as a share of the mean duration. The share is empty if the order does not tell

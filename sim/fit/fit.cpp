@@ -594,7 +594,9 @@ Fit fit_log(const Log& log, const Incidents* known) {
   if (fit.capacity->contradictory && !log.is_coarse) {
     fit.notes.push_back(
         "No number of servers behind one queue explains the durations: another resource is shared, "
-        "or the service was slower at times. The scenario takes the least number possible.");
+        "or the service was slower at times, or lines that took no server, such as errors without "
+        "a status, are among the others. So the service time is not known, either. The scenario "
+        "takes the least number possible.");
   }
   if (random_errors_of(fit) > 0 && !fit.queue_capacity) {
     fit.notes.push_back(
@@ -622,7 +624,7 @@ std::string known_words(const Fit& fit) {
     std::string& list = is_known ? known : unknown;
     list += fmt::format("{}{}", list.empty() ? "" : ", ", what);
   };
-  if (!fit.given) add(fit.service_time.has_value(), "service time");
+  if (!fit.given) add(fit.service_time && fit.is_explained(), "service time");
   add(fit.capacity && fit.capacity->servers, "servers");
   add(fit.has_statuses, "errors");
   add(fit.retries && (fit.retries->any() || fit.retries->by_name), "retries");
@@ -712,9 +714,9 @@ std::string capacity_words(const FittedCapacity& c) {
   };
   if (c.by_order && c.contradictory) {
     return fmt::format(
-        "No number of servers behind one queue explains the order of the durations; there {} at "
-        "least {}.",
-        c.low == 1 ? "is" : "are", servers(c.low));
+        "No number of servers behind one queue explains the order of the durations: the scenario "
+        "has {}.",
+        servers(c.low));
   }
   if (c.by_order && c.servers && c.wait_share) {
     return fmt::format(
@@ -742,8 +744,8 @@ std::string capacity_words(const FittedCapacity& c) {
         servers(*c.servers), c.low, *c.high, scenario::grouped(c.waited));
   }
   if (c.contradictory) {
-    return fmt::format("No number of servers explains the durations; there are at least {}.",
-                       c.low);
+    return fmt::format("No number of servers explains the durations: the scenario has {}.",
+                       servers(c.low));
   }
   return fmt::format(
       "The number of servers cannot be told from this log: too few requests found the service busy "
@@ -856,6 +858,11 @@ void add_service_time(Intervals& intervals, const FittedServiceTime& s) {
 }
 
 void add_servers(Intervals& intervals, const FittedCapacity& c) {
+  if (c.contradictory) {
+    return intervals.leave_out(
+        "No number of servers explains the durations: neither servers nor service time can be "
+        "drawn.");
+  }
   if (!c.servers || !c.high) {
     return intervals.leave_out(fmt::format(
         "At least {} server{} is all that the log tells of them: their number cannot be drawn.",
@@ -926,15 +933,19 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
     text += fmt::format("service_time = {}\n", fit.given->text);
   } else if (fit.service_time) {
     const FittedServiceTime& s = *fit.service_time;
-    text += comment(fmt::format("Of {}: mean {} ({} to {}), median {}, 99 % below {} ({} to {}).",
-                                values_words(s), time_words(s.mean.value), time_words(s.mean.low),
-                                time_words(s.mean.high), time_words(s.p50.value),
-                                time_words(s.p99.value), time_words(s.p99.low),
-                                time_words(s.p99.high)));
+    text += comment(
+        fit.is_explained()
+            ? fmt::format("Of {}: mean {} ({} to {}), median {}, 99 % below {} ({} to {}).",
+                          values_words(s), time_words(s.mean.value), time_words(s.mean.low),
+                          time_words(s.mean.high), time_words(s.p50.value), time_words(s.p99.value),
+                          time_words(s.p99.low), time_words(s.p99.high))
+            : fmt::format("If {} requests did not wait: mean {}, median {}, 99 % below {}.",
+                          scenario::grouped(s.values), time_words(s.mean.value),
+                          time_words(s.p50.value), time_words(s.p99.value)));
     text += comment(s.why);
     if (!s.two_kinds.empty()) text += comment(s.two_kinds);
     text += fmt::format("service_time = {}\n", law_text(s.chosen));
-    add_service_time(intervals, s);
+    if (fit.is_explained()) add_service_time(intervals, s);
     if (!s.quantiles_s.empty()) {
       std::string csv = "value_s,weight\n";
       for (const double q : s.quantiles_s) fmt::format_to(std::back_inserter(csv), "{:.6g},1\n", q);

@@ -51,6 +51,10 @@ struct Fit {
   /// Arrival times from the first on, if no process describes them.
   std::vector<double> arrival_times_s;
   std::vector<std::string> notes;  ///< sentences about what to be careful with
+
+  /// Whether a number of servers explains the durations. If none does, something else makes some of
+  /// them longer or shorter than the service, and neither servers nor service time are known.
+  bool is_explained() const { return !capacity || !capacity->contradictory; }
 };
 
 /// Fits a log. Throws BadLog if it has too few lines, or all at the same time. `known`: incidents

@@ -66,14 +66,19 @@ std::vector<FittedFigure> fitted_figures(const FitReport& r) {
   }
   if (r.fit.service_time) {
     const fit::FittedServiceTime& s = *r.fit.service_time;
-    add_estimate("service_time_mean", "s", s.mean);
-    add_estimate("service_time_p50", "s", s.p50);
-    add_estimate("service_time_p99", "s", s.p99);
+    const auto add_time = [&](std::string name, const fit::Estimate& e) {
+      if (r.fit.is_explained()) return add_estimate(std::move(name), "s", e);
+      add(std::move(name), "s", e.value);
+    };
+    add_time("service_time_mean", s.mean);
+    add_time("service_time_p50", s.p50);
+    add_time("service_time_p99", s.p99);
     add("service_time_cv", "", s.cv);
   }
   if (r.fit.capacity) {
     const fit::FittedCapacity& c = *r.fit.capacity;
-    add("servers", "", count_as_figure(c.servers), static_cast<double>(c.low),
+    add("servers", "", count_as_figure(c.servers),
+        c.contradictory ? std::nullopt : std::optional(static_cast<double>(c.low)),
         count_as_figure(c.high));
     if (!c.by_order) all.back().range = "99 % interval";
     add("under_way_mean", "", c.busy);
@@ -343,8 +348,12 @@ Document fit_document(const FitReport& r) {
   std::vector<std::string> sentences = {fit::arrival_words(r.fit.arrivals)};
   if (r.fit.service_time) {
     const fit::FittedServiceTime& s = *r.fit.service_time;
-    sentences.push_back(fmt::format("Service time, of {}: {}. {}", fit::values_words(s),
-                                    fit::law_words(s.chosen), s.why));
+    sentences.push_back(r.fit.is_explained()
+                            ? fmt::format("Service time, of {}: {}. {}", fit::values_words(s),
+                                          fit::law_words(s.chosen), s.why)
+                            : fmt::format("Service time, if {} requests did not wait: {}. {}",
+                                          scenario::grouped(s.values), fit::law_words(s.chosen),
+                                          s.why));
     if (!s.two_kinds.empty()) sentences.push_back(s.two_kinds);
   }
   if (r.fit.capacity) sentences.push_back(fit::capacity_words(*r.fit.capacity));

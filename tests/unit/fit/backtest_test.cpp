@@ -132,6 +132,37 @@ TEST_CASE("a service that became much slower for good has no service time") {
   CHECK_FALSE(backtest_of(busy).refusal(fit_log(busy)));
 }
 
+// Errors that came at once and have no status look like requests that were served, of which a clock
+// of milliseconds does not tell who came first.
+TEST_CASE("what no number of servers explains is not good enough, and has no interval") {
+  Log log = simulated_log(
+      "servers = 6\nservice_time = { distribution = \"exponential\", mean = \"40ms\" }\n"
+      "errors.unavailable = 0.02",
+      "process = \"poisson\"\narrivals.total_rate = 110");
+  constexpr std::int64_t kMillisecond = 1'000'000;
+  for (Observation& row : log.rows) {
+    const std::int64_t end_ns = row.end_ns() / kMillisecond * kMillisecond;
+    row.start_ns = end_ns - row.duration_ns;
+    row.status = 0;
+  }
+  std::ranges::sort(log.rows, {}, &Observation::start_ns);
+  log.time_resolution_ns = kMillisecond;
+  log.has_statuses = false;
+  const Fit fit = fit_log(log);
+  REQUIRE(fit.capacity);
+  REQUIRE_FALSE(fit.is_explained());
+  CHECK(known_words(fit) == "known: arrivals; not known: service time, servers, errors, retries");
+  CHECK_THAT(capacity_words(*fit.capacity),
+             Catch::StartsWith("No number of servers explains the durations: the scenario has "));
+  const std::string scenario = scenario_files(fit, "mine", "From a log.").front().second;
+  CHECK_THAT(scenario, !Catch::Contains("[uncertain.\"service.service.service_time"));
+  CHECK_THAT(scenario, !Catch::Contains("[uncertain.\"service.service.servers"));
+  CHECK_THAT(scenario, Catch::Contains("neither servers nor service time can be drawn"));
+  CHECK_THAT(
+      backtest_of(log).verdict.front(),
+      Catch::StartsWith("Not good enough for questions about timeouts, retries or capacity"));
+}
+
 TEST_CASE("a scenario without a service time is not tested") {
   std::string why_not;
   const Log zeros =
