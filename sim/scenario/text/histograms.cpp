@@ -41,7 +41,8 @@ class Pieces {
  public:
   Pieces(const std::vector<Bucket>& buckets, Scale scale) : scale_(scale) {
     for (const Bucket& b : buckets) {
-      if (b.below > 0 && b.below < 1 && (points_.empty() || b.below > points_.back().share)) {
+      if (b.low > 0 && b.below > 0 && b.below < 1 &&
+          (points_.empty() || b.below > points_.back().share)) {
         points_.push_back({kernel::log(b.low), b.below});
       }
     }
@@ -53,12 +54,13 @@ class Pieces {
   double value(const Bucket& b, double share) const {
     const double end = b.below + b.share;
     const double at = scale_(share);
-    if (b.below > 0 && end < 1 && std::isfinite(b.high)) {
+    if (!(b.high > 0)) return 0;
+    if (b.low > 0 && b.below > 0 && end < 1 && std::isfinite(b.high)) {
       const double first = scale_(b.below), last = scale_(end);
       const double part = (at - first) / (last - first);
       return b.low * kernel::exp(part * kernel::log(b.high / b.low));
     }
-    const bool is_first = !(b.below > 0);
+    const bool is_first = !(b.low > 0 && b.below > 0);
     const Point& p = is_first ? points_[0] : points_[points_.size() - 2];
     const Point& q = is_first ? points_[1] : points_.back();
     const double slope = (scale_(q.share) - scale_(p.share)) / (q.log_time - p.log_time);
@@ -177,6 +179,7 @@ void give_mean(const std::vector<Bucket>& buckets, Values& values, double mean_s
       const Bucket& b = buckets[i];
       for (double& v : result[i]) {
         if (std::isfinite(b.high)) {
+          if (!(b.high > b.low)) continue;
           const double part = std::clamp((v - b.low) / (b.high - b.low), 1e-9, 1.0);
           v = b.low + (b.high - b.low) * kernel::pow(part, exponent);
         } else {  // beyond the last bound there is always room
@@ -540,7 +543,7 @@ class HistogramReader {
   bool check_rows(const CountedSeries& series, Place place) {
     const std::vector<CountRow>& rows = series.rows;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (i == 0 ? rows[i].le <= 0 : rows[i].le <= rows[i - 1].le) {
+      if (i == 0 ? rows[i].le < 0 : rows[i].le <= rows[i - 1].le) {
         return fail(
             rows[i].place,
             fmt::format("le = {} s is {}; expected bounds that rise", said_number(rows[i].le, 9),
@@ -617,15 +620,17 @@ class HistogramReader {
       fail(all.place, "no request is counted; expected counts above 0");
       return std::nullopt;
     }
+    if (total.rows.size() < 2 || !(total.rows[total.rows.size() - 2].le > 0)) {
+      fail(all.place, "there is no bound below +Inf; expected at least one above 0");
+      return std::nullopt;
+    }
     if (all.count - within > kMaxAboveBounds * all.count) {
-      fail(all.place,
-           total.rows.size() < 2
-               ? "there is no bound below +Inf; expected at least one"
-               : fmt::format(
-                     "{} % of the requests are above the last bound, {} s, and "
-                     "nothing says by how much; expected at most {:.0f} %: use larger bounds",
-                     said_number(100 * (all.count - within) / all.count, 2),
-                     said_number(total.rows[total.rows.size() - 2].le, 4), 100 * kMaxAboveBounds));
+      fail(
+          all.place,
+          fmt::format("{} % of the requests are above the last bound, {} s, and "
+                      "nothing says by how much; expected at most {:.0f} %: use larger bounds",
+                      said_number(100 * (all.count - within) / all.count, 2),
+                      said_number(total.rows[total.rows.size() - 2].le, 4), 100 * kMaxAboveBounds));
       return std::nullopt;
     }
     return total;

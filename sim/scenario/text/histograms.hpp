@@ -36,9 +36,9 @@ struct HistogramLaw {
 /// The largest share of requests that may lie above the last bound.
 inline constexpr double kMaxAboveBounds = 0.01;
 
-/// The law through the counts of buckets. `bounds_s` are above 0 and rise; `counts` are cumulative,
-/// one for each bound and the last one for all requests, above 0. Throws std::invalid_argument if
-/// no law within the buckets has the mean `mean_s`.
+/// The law through the counts of buckets. `bounds_s` rise from 0 (requests up to that took no time)
+/// or above; `counts` are cumulative, one for each bound and the last one for all requests, above
+/// 0. Throws std::invalid_argument if no law within the buckets has the mean `mean_s`.
 HistogramLaw law_of_buckets(std::span<const double> bounds_s, std::span<const double> counts,
                             std::optional<double> mean_s);
 

@@ -174,6 +174,27 @@ TEST_CASE("an earlier scrape is subtracted, unless the counters began anew") {
   CHECK_THAT(files.errors(later), Catch::Contains("no request is counted"));
 }
 
+// The first of OpenTelemetry's bounds is 0.
+TEST_CASE("a first bound of 0 counts the requests that took no time") {
+  Files files;
+  const std::string others = "0.01,10\n25ms,60\n0.1,98\n0.5,100\n+Inf,100\n";
+  CHECK(files.mean("le,count\n0,0\n" + others) == files.mean(kCounts));
+  const LoadedScenario loaded = files.load("le,count\n0,5\n" + others);
+  const Distribution& law = loaded.scenario.services[0].service_time;
+  CHECK(law.mean_seconds() < files.mean(kCounts));
+  CHECK(law.mean_seconds() > 0.95 * files.mean(kCounts) - 0.001);
+  int zeros = 0;
+  for (std::uint64_t i = 0; i < 10'000; ++i) {
+    Draws draws(RandomKey(1, 0), {i, 1, 0, Purpose::kServiceTime});
+    zeros += law.sample(draws) == Duration{} ? 1 : 0;
+  }
+  CHECK(zeros == Approx(500).margin(90));  // four standard errors
+  files.law = "{ buckets = 'new.txt', mean = '30ms' }";
+  CHECK(files.mean("le,count\n0,5\n" + others) == Approx(0.03).epsilon(1e-4));
+  files.law = "{ buckets = 'new.txt' }";
+  CHECK(files.mean("le,count\n0,99\n1,100\n+Inf,100\n") == Approx(0.005).epsilon(0.01));
+}
+
 TEST_CASE("histograms that say too little or contradict themselves are errors with their place") {
   Files files;
   const auto contains = [](const std::string& text) { return Catch::Contains(text); };
@@ -185,7 +206,9 @@ TEST_CASE("histograms that say too little or contradict themselves are errors wi
              contains("new.txt:3:1: error: count 40 is below that of the bound before, 99"));
   CHECK_THAT(files.errors("le,count\n0.1,99\n0.5,100\n"),
              contains("new.txt:3:1: error: there is no bucket +Inf"));
-  CHECK_THAT(files.errors("le,count\n0,1\n0.5,100\n+Inf,100\n"), contains("no length of time"));
+  CHECK_THAT(files.errors("t_bucket{le=\"-1\"} 1\nt_bucket{le=\"+Inf\"} 1\n"),
+             contains("no length of time"));
+  CHECK_THAT(files.errors("le,count\n0,99\n+Inf,100\n"), contains("there is no bound below +Inf"));
   CHECK_THAT(files.errors("le,count\n0.1,0\n+Inf,0\n"), contains("no request is counted"));
   CHECK_THAT(files.errors("le,count\n0.1,x\n+Inf,0\n"), contains("new.txt:2:5: error: count: "));
   CHECK_THAT(files.errors("le,count\n+Inf,10\n"), contains("there is no bound below +Inf"));
