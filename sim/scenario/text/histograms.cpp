@@ -229,6 +229,11 @@ struct CountedSeries {
     }
     return name + (result.empty() ? "" : "{" + result + "}");
   }
+  /// As `text`, for a message.
+  std::string shown() const {
+    const std::string own = text();
+    return own.empty() ? "a histogram without a name" : own;
+  }
 };
 
 /// The unit of a metric's times in seconds: 1, as in Prometheus, unless the name says otherwise.
@@ -511,7 +516,7 @@ class HistogramReader {
     std::vector<CountedSeries> chosen;
     std::vector<std::string> names;
     for (CountedSeries& series : *all) {
-      names.push_back(series.text());
+      names.push_back(series.shown());
       if (selector_.fits(series)) chosen.push_back(std::move(series));
     }
     if (!check_choice(named.place, *file, chosen, names)) return std::nullopt;
@@ -526,6 +531,12 @@ class HistogramReader {
     const std::vector<std::string_view> views(names.begin(), names.end());
     const auto list = [&] { return joined_first(views); };
     if (chosen.empty()) {
+      if (is_bucket_counts(file)) {
+        return fail(place,
+                    fmt::format("{}: {} is a CSV file with one histogram, which has no name; leave "
+                                "out series",
+                                path_, in_quotes(file.name)));
+      }
       return fail(place, fmt::format("{}: no histogram of {} is {}; it has {}", path_,
                                      in_quotes(file.name), selector_.text, list()));
     }
@@ -565,15 +576,17 @@ class HistogramReader {
     return true;
   }
 
-  /// Subtracts the counts of the file `before`; counters that restarted since then are kept whole.
-  /// False after an error.
+  /// Subtracts the counts of the file `before`; counters that restarted since then are kept whole,
+  /// and so are those that it has not, but not all of them. False after an error.
   bool subtract(std::vector<CountedSeries>& counted) {
     const auto before = counts_in("before");
     if (!before) return false;
+    std::size_t subtracted = 0;
     for (CountedSeries& series : counted) {
       const auto old = std::ranges::find_if(
           *before, [&](const CountedSeries& s) { return s.text() == series.text(); });
       if (old == before->end()) continue;
+      ++subtracted;
       if (!have_same_bounds(*old, series)) {
         return fail(old->rows.front().place, "the two scrapes have different bounds");
       }
@@ -591,7 +604,17 @@ class HistogramReader {
       series.sum = series.sum && old->sum ? std::optional(*series.sum - *old->sum) : std::nullopt;
       if (!check_rows(series, table_.place)) return false;
     }
-    return true;
+    if (subtracted > 0) return true;
+    const auto names_of = [](const std::vector<CountedSeries>& all) {
+      std::vector<std::string> names;
+      for (const CountedSeries& series : all) names.push_back(series.shown());
+      return joined_first({names.begin(), names.end()});
+    };
+    const Node& file = table_.find("before")->value;
+    return fail(
+        file.place,
+        fmt::format("{}.before: {} has nothing to subtract: it has {}, and buckets is of {}", path_,
+                    in_quotes(file.text), names_of(*before), names_of(counted)));
   }
 
   static bool have_same_bounds(const CountedSeries& a, const CountedSeries& b) {

@@ -174,6 +174,24 @@ TEST_CASE("an earlier scrape is subtracted, unless the counters began anew") {
   CHECK_THAT(files.errors(later), Catch::Contains("no request is counted"));
 }
 
+TEST_CASE("a scrape before that has none of the histograms is an error") {
+  Files files;
+  files.law = "{ buckets = 'new.txt', series = '{path=\"/a\"}', before = 'old.txt' }";
+  std::string old = kMetrics;
+  for (std::size_t at = 0; (at = old.find("t_seconds", at)) != std::string::npos; ++at) {
+    old[at] = 'u';
+  }
+  files.folder.write("old.txt", old);
+  CHECK_THAT(files.errors(kMetrics),
+             Catch::Contains("service.api.service_time.before: \"old.txt\" has nothing to "
+                             "subtract: it has u_seconds{path=\"/a\"}, and buckets is of "
+                             "t_seconds{path=\"/a\"}"));
+  files.folder.write("old.txt", kCounts);
+  files.law = "{ buckets = 'new.txt', before = 'old.txt' }";
+  CHECK_THAT(files.errors(kMetrics.substr(0, kMetrics.find("t_seconds_bucket{le=\"0.01\",path"))),
+             Catch::Contains("it has a histogram without a name"));
+}
+
 // The first of OpenTelemetry's bounds is 0.
 TEST_CASE("a first bound of 0 counts the requests that took no time") {
   Files files;
