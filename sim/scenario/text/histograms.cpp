@@ -114,10 +114,12 @@ struct Span {
   }
 };
 
-/// The range of the mean without any assumption, except that times beyond the last bound are at
-/// most three times that bound.
+/// How far beyond the last bound times are usual, as a multiple of it.
+constexpr double kBeyond = 3;
+
+/// The range of the mean without any assumption, except that times beyond the last bound are usual
+/// ones.
 Span widest(const std::vector<Bucket>& buckets) {
-  constexpr double kBeyond = 3;
   Span span{0, 0};
   for (const Bucket& b : buckets) {
     span.low += b.share * b.low;
@@ -220,6 +222,8 @@ struct CountedSeries {
   std::map<std::string, std::string> labels;  ///< labels without `le`
   std::vector<CountRow> rows;
   std::optional<double> sum;
+  std::optional<Place> sum_place;
+  std::optional<double> count;  ///< as `_count` has it
   double unit_s = 1;
 
   std::string text() const {
@@ -313,7 +317,7 @@ std::optional<double> number_in(std::string_view text) {
   return value;
 }
 
-constexpr std::string_view kBucket = "_bucket", kSum = "_sum";
+constexpr std::string_view kBucket = "_bucket", kSum = "_sum", kCount = "_count";
 
 /// Every histogram of a file of metrics, in the order in which they appear.
 class Exposition {
@@ -322,7 +326,12 @@ class Exposition {
 
   std::optional<std::vector<CountedSeries>> read() {
     int line_number = 0;
-    std::vector<std::pair<std::string, double>> sums;
+    struct Total {
+      std::string key;
+      double value = 0;
+      int line = 0;
+    };
+    std::vector<Total> sums, counts;
     for (std::string_view text = files_.sources().text(file_.source); !text.empty();) {
       std::string_view line = text.substr(0, text.find('\n'));
       text.remove_prefix(std::min(text.size(), line.size() + 1));
@@ -331,14 +340,17 @@ class Exposition {
       if (line.empty() || line.front() == '#') continue;
       const std::string_view name = line.substr(0, line.find_first_of("{ \t"));
       const bool is_bucket = name.ends_with(kBucket);
-      if (!is_bucket && !name.ends_with(kSum)) continue;
+      const bool is_count = name.ends_with(kCount);
+      if (!is_bucket && !is_count && !name.ends_with(kSum)) continue;
       const std::string_view whole = line;
       auto sample = take_sample(line);
       line = trimmed(line);
       const std::string_view number = line.substr(0, line.find_first_of(" \t"));
       const auto value = number_in(number);
       if (!is_bucket) {
-        if (sample && value) sums.emplace_back(key_of(*sample, kSum), *value);
+        if (!sample || !value) continue;
+        (is_count ? counts : sums)
+            .push_back({key_of(*sample, is_count ? kCount : kSum), *value, line_number});
         continue;
       }
       const auto le =
@@ -361,9 +373,16 @@ class Exposition {
       series.rows.push_back({*bound * series.unit_s, *value, {file_.source, line_number, 1}});
     }
     if (!good_) return std::nullopt;
-    for (const auto& [key, sum] : sums) {
-      const auto at = index_.find(key);
-      if (at != index_.end()) series_[at->second].sum = sum * series_[at->second].unit_s;
+    for (const Total& sum : sums) {
+      const auto at = index_.find(sum.key);
+      if (at == index_.end()) continue;
+      CountedSeries& series = series_[at->second];
+      series.sum = sum.value * series.unit_s;
+      series.sum_place = Place{file_.source, sum.line, 1};
+    }
+    for (const Total& count : counts) {
+      const auto at = index_.find(count.key);
+      if (at != index_.end()) series_[at->second].count = count.value;
     }
     return std::move(series_);
   }
@@ -425,6 +444,13 @@ class HistogramReader {
     if (!read_members()) return std::nullopt;
     auto counted = counts_in("buckets");
     if (!counted) return std::nullopt;
+    for (const CountedSeries& series : *counted) {
+      const double all = series.rows.back().count;
+      if (!series.count || *series.count == all || !contradiction_.empty()) continue;
+      contradiction_ =
+          fmt::format("_count is {}, and the bucket +Inf has {}: the buckets are taken",
+                      said_number(*series.count, 15), said_number(all, 15));
+    }
     if (table_.find("before") != nullptr && !subtract(*counted)) return std::nullopt;
     const auto total = sum_of(*counted);
     if (!total) return std::nullopt;
@@ -433,16 +459,21 @@ class HistogramReader {
       if (std::isfinite(row.le)) bounds.push_back(row.le);
       counts.push_back(row.count);
     }
-    if (!mean_ && total->sum && *total->sum > 0) mean_ = *total->sum / counts.back();
+    if (!mean_ && total->sum && *total->sum > 0) {
+      mean_ = *total->sum / counts.back();
+      mean_place_ = total->sum_place;
+    }
     try {
       return law_of_buckets(bounds, counts, mean_);
     } catch (const std::invalid_argument& e) {
-      fail(table_.place, path_ + ": " + e.what());
+      fail(mean_place_.value_or(table_.place), path_ + ": " + e.what());
       return std::nullopt;
     }
   }
 
   std::size_t resets() const { return resets_; }
+  /// Words about a `_count` that is not that of the buckets; empty if there is none.
+  const std::string& contradiction() const { return contradiction_; }
   std::size_t series() const { return count_; }
 
  private:
@@ -465,6 +496,7 @@ class HistogramReader {
         const auto value = read_value(rules, path_ + ".mean", member.value, files_);
         if (!value) return false;
         mean_ = value->number;
+        mean_place_ = member.value.place;
       } else if (!member.value.is_text() || member.value.text.empty()) {
         return fail(member.value.place, fmt::format("{}.{} is {}; expected text in quotes", path_,
                                                     member.name, describe(member.value.kind)));
@@ -664,6 +696,8 @@ class HistogramReader {
   CsvFiles& files_;
   Selector selector_;
   std::optional<double> mean_;
+  std::optional<Place> mean_place_;
+  std::string contradiction_;
   std::size_t resets_ = 0, count_ = 0;
 };
 
@@ -709,6 +743,10 @@ HistogramLaw law_of_buckets(std::span<const double> bounds_s, std::span<const do
   if (mean_s) {
     give_mean(buckets, values, *mean_s);
     found.mean_s = found.low_s = found.high_s = *mean_s;
+    const Bucket& last = buckets.back();
+    if (!std::isfinite(last.high) && *mean_s > any.high) {
+      found.beyond_s = (*mean_s - any.high) / last.share + kBeyond * last.low;
+    }
   } else {
     constexpr double kMargin = 0.005, kNormal = 1.96;
     const double mean = mean_of(buckets, values);
@@ -766,9 +804,20 @@ std::string histogram_note(const Node& table, CsvFiles& files) {
       note += "; too coarse to know the load within 5 %: give mean, the sum divided by the count";
     }
   }
+  const auto add = [&](const std::string& words) {
+    note += fmt::format("{} {}", note.empty() ? ":" : ";", words);
+  };
+  if (found->beyond_s) {
+    add(
+        fmt::format("a mean of {} s is far above what the buckets tell: the few requests above the "
+                    "last bound would have to take {} s on average at least; is the mean of these "
+                    "requests, and in seconds?",
+                    said_number(found->mean_s), said_number(*found->beyond_s)));
+  }
+  if (!reader.contradiction().empty()) add(reader.contradiction());
   if (reader.resets() > 0) {
-    note += fmt::format("{} {} began anew after the scrape before; all that they count is taken",
-                        note.empty() ? ":" : ";", said_things(reader.resets(), "histogram"));
+    add(fmt::format("{} began anew after the scrape before; all that they count is taken",
+                    said_things(reader.resets(), "histogram")));
   }
   return note;
 }

@@ -31,6 +31,9 @@ struct HistogramLaw {
   double low_s = 0, high_s = 0;  ///< range of the mean; equal if it was given
   bool too_coarse = false;       ///< the mean may be off by more than 5 %
   std::size_t requests = 0;      ///< number of counted requests
+  /// Set if a given mean needs extreme times above the last bound: the least that these can be on
+  /// average, more than three times the bound, even if all other requests are at their bounds.
+  std::optional<double> beyond_s;
 };
 
 /// The largest share of requests that may lie above the last bound.
@@ -53,8 +56,9 @@ std::vector<std::string_view> bucket_member_names();
 std::optional<Distribution> read_histogram(const std::string& path, const Node& table,
                                            CsvFiles& files);
 
-/// A note to follow the path of the key: how well the mean is known, counters that restarted. Empty
-/// if there is nothing to note. The table must be readable by `read_histogram`.
+/// A note to follow the path of the key: how well the mean is known, or what it asks of the open
+/// bucket, counts that contradict each other, counters that restarted. Empty if there is nothing to
+/// note. The table must be readable by `read_histogram`.
 std::string histogram_note(const Node& table, CsvFiles& files);
 
 }  // namespace retrysim::scenario

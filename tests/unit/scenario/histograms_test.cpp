@@ -213,6 +213,26 @@ TEST_CASE("a first bound of 0 counts the requests that took no time") {
   CHECK(files.mean("le,count\n0,99\n1,100\n+Inf,100\n") == Approx(0.005).epsilon(0.01));
 }
 
+TEST_CASE("a mean that asks extreme times of the open bucket, or another _count, is noted") {
+  Files files;
+  const std::string counts = "le,count\n0.01,100\n0.025,600\n0.1,980\n0.5,999\n+Inf,1000\n";
+  files.law = "{ buckets = 'new.txt', mean = '100ms' }";
+  CHECK_THAT(files.note(counts), Catch::Contains("a mean of 0.1 s is far above what the buckets "
+                                                 "tell") &&
+                                     Catch::Contains("would have to take 39 s on average"));
+  files.law = "{ buckets = 'new.txt', mean = '700ms' }";
+  CHECK_THAT(files.errors(counts), Catch::Contains("a mean of 0.7 s does not fit these"));
+  files.law = "{ buckets = 'new.txt', mean = '40ms' }";
+  CHECK(files.note(counts).empty());
+  files.law = "{ buckets = 'new.txt', series = '{path=\"/a\"}' }";
+  CHECK(files.note(kMetrics).empty());
+  std::string other = kMetrics;
+  other.replace(other.find("t_seconds_count{path=\"/a\"} 100"), 30,
+                "t_seconds_count{path=\"/a\"} 990");
+  CHECK_THAT(files.note(other), Catch::Contains(": _count is 990, and the bucket +Inf has 100: the "
+                                                "buckets are taken"));
+}
+
 TEST_CASE("histograms that say too little or contradict themselves are errors with their place") {
   Files files;
   const auto contains = [](const std::string& text) { return Catch::Contains(text); };
@@ -237,6 +257,12 @@ TEST_CASE("histograms that say too little or contradict themselves are errors wi
   CHECK_THAT(files.errors("t_bucket{handler=\"x\"} 3\n"), contains("is no bucket; expected NAME"));
   files.law = "{ buckets = 'new.txt', mean = '5s' }";
   CHECK_THAT(files.errors(kCounts), contains("a mean of 5 s does not fit these buckets"));
+  std::string sums = kMetrics;
+  sums.replace(sums.find(" 3.1\n"), 5, " 310\n");
+  files.law = "{ buckets = 'new.txt', series = '{path=\"/a\"}' }";
+  CHECK_THAT(files.errors(sums), contains("new.txt:7:1: error: service.api.service_time: a mean"));
+  files.law = "{ buckets = 'new.txt', series = 'x' }";
+  CHECK_THAT(files.errors(kCounts), contains("CSV file with one histogram, which has no name"));
   files.law = "{ buckets = 'new.txt', cv = 1 }";
   CHECK_THAT(files.errors(kCounts), contains("\"cv\" does not go with buckets"));
   files.law = "{ buckets = 3 }";
