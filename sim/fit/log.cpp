@@ -1395,7 +1395,12 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
     check_span(log.counts.front().time_ns, log.counts.back().time_ns);
     return log;
   }
-  if (log.rows.empty()) throw BadLog("the log has no lines");
+  if (log.rows.empty()) {
+    const std::string first = files.front() == "-" ? "standard input" : files.front();
+    throw BadLog(files.size() == 1 ? fmt::format("{}: the log has no lines", first)
+                                   : fmt::format("{} and {} more: the logs have no lines", first,
+                                                 files.size() - 1));
+  }
   parser.check_identity();
   parser.finish_load_test();
   if (log.has_durations) {

@@ -218,8 +218,8 @@ TEST_CASE("unreadable lines are counted and named, and more than allowed are an 
     CHECK_THAT(why_not(fmt::format("time,duration,status\n{}\n", bad)),
                Catch::StartsWith("1 of 1 lines cannot be read"));
   }
-  CHECK(why_not("") == "the log has no lines");
-  CHECK(why_not("time,duration\n") == "the log has no lines");
+  CHECK_THAT(why_not(""), Catch::EndsWith("/log: the log has no lines"));
+  CHECK_THAT(why_not("time,duration\n"), Catch::EndsWith("/log: the log has no lines"));
 }
 
 TEST_CASE("members that the first JSON lines lack are read from where they come") {
