@@ -23,6 +23,7 @@
 #include "report/run/text.hpp"
 #include "report/uncertain.hpp"
 #include "scenario/text/result_names.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -137,7 +138,7 @@ Options<RunOptions> run_options() {
       {{"against", "DIR",
         "compare with a result of run that was kept, on the same random numbers: exit status 1 if "
         "success, recovery, the p99 latency of successes or the error budget used is worse by more "
-        "than chance explains. With several scenarios DIR/NAME each"},
+        "than chance explains. Says which keys differ. With several scenarios DIR/NAME each"},
        into(&O::against),
        [](const O& o) -> std::vector<std::string> {
          return o.against.empty() ? std::vector<std::string>()
@@ -285,6 +286,13 @@ void read_kept(const RunOptions& options, std::vector<PlannedRun>& planned) {
           folder.string()));
     }
     p.kept = report::read_kept_run(folder);
+    if (const std::string& other = p.kept->question.scenario; other != scenario.name) {
+      throw UsageError(fmt::format(
+          "--against: {} is a result of the scenario {}, and this one is {}; to compare "
+          "them all the same, add --set 'name=\"{}\"'",
+          folder.string(), scenario::printable_line(other), scenario.name,
+          scenario::printable_line(other)));
+    }
     if (p.kept->seed != scenario.seed) {
       throw UsageError(fmt::format(
           "--against: {} was run with seed {} and {} has {}, so that they meet different demand; "

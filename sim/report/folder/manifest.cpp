@@ -290,7 +290,9 @@ Json read_sealed(const fs::path& folder) {
   const fs::path file = folder / kResultJson;
   std::error_code error;
   if (!fs::exists(file, error)) {
-    throw DamagedResult(folder, "is not a result folder: it has no result.json");
+    throw DamagedResult(folder, fs::is_regular_file(folder, error)
+                                    ? "this is a file; expected the folder of a result"
+                                    : "is not a result folder: it has no result.json");
   }
   const std::string text = content_of(file);
   Json json = parse(file, text, {});
@@ -471,24 +473,16 @@ class Differences {
   /// Compares the keys of both sides. `all_of_them`: a key that only one side has is a difference,
   /// too.
   void compare_keys(bool all_of_them) {
-    const KeyIndex earlier(earlier_.keys), now(now_.keys);
-    for (const auto& [path, value] : now_.keys) {
-      if (!matters(path) || path == kReplications) continue;
-      const std::string* before = earlier.find(path);
-      if (before == nullptr ? all_of_them : !scenario::same_value(*before, value)) {
-        add(fmt::format("{} (there {}, now {})", path, before == nullptr ? "unset" : *before,
-                        value));
-      }
-    }
-    if (all_of_them) {
-      for (const auto& [path, value] : earlier_.keys) {
-        if (!matters(path) || now.find(path) != nullptr) continue;
-        add(fmt::format("{} (there {}, now unset)", path, value));
-      }
+    const auto or_unset = [](const std::string& value) { return value.empty() ? "unset" : value; };
+    for (const KeyDifference& d : key_differences(earlier_, now_)) {
+      if (!matters(d.path) || d.path == kReplications) continue;
+      if (!all_of_them && (d.earlier.empty() || d.now.empty())) continue;
+      add(fmt::format("{} (there {}, now {})", d.path, or_unset(d.earlier), or_unset(d.now)));
     }
     if (same_command_ && fewer_replications(earlier_, now_)) {
-      add(fmt::format("replications (there {}, now fewer: {})", *earlier.find(kReplications),
-                      *now.find(kReplications)));
+      add(fmt::format("replications (there {}, now fewer: {})",
+                      *KeyIndex(earlier_.keys).find(kReplications),
+                      *KeyIndex(now_.keys).find(kReplications)));
     }
   }
 
@@ -562,6 +556,21 @@ ResultIdentity identity_of(const Json& json, const fs::path& path) {
     if (json.contains("options")) json.at("options").get_to(identity.options);
   });
   return identity;
+}
+
+std::vector<KeyDifference> key_differences(const ResultIdentity& earlier,
+                                           const ResultIdentity& now) {
+  const KeyIndex before(earlier.keys), after(now.keys);
+  std::vector<KeyDifference> differences;
+  for (const auto& [path, value] : now.keys) {
+    const std::string* other = before.find(path);
+    if (other != nullptr && scenario::same_value(*other, value)) continue;
+    differences.push_back({path, other == nullptr ? "" : *other, value});
+  }
+  for (const auto& [path, value] : earlier.keys) {
+    if (after.find(path) == nullptr) differences.push_back({path, value, ""});
+  }
+  return differences;
 }
 
 std::string difference(const ResultIdentity& earlier, const ResultIdentity& now) {

@@ -128,4 +128,13 @@ ResultIdentity identity_of(const nlohmann::ordered_json& json, const std::filesy
 /// Otherwise the keys that both have are compared.
 std::string difference(const ResultIdentity& earlier, const ResultIdentity& now);
 
+/// A key with its values as TOML; empty where it has none.
+struct KeyDifference {
+  std::string path, earlier, now;
+};
+/// The keys of which `earlier` and `now` have different values: those of `now` in their order, then
+/// those that only `earlier` has.
+std::vector<KeyDifference> key_differences(const ResultIdentity& earlier,
+                                           const ResultIdentity& now);
+
 }  // namespace retrysim::report

@@ -2,8 +2,9 @@
 #include "report/run/against.hpp"
 
 #include "report/document/text.hpp"
-#include "report/folder/manifest.hpp"
+#include "scenario/keys/keys.hpp"
 #include "scenario/text/csv_library.hpp"
+#include "scenario/text/document.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -90,6 +91,7 @@ KeptRun read_kept_run(const fs::path& folder) {
     throw DamagedResult(folder / kValuesFile, fault);
   }
   read_values(folder / kValuesFile, kept);
+  kept.question = identity_of(json, file);
   return kept;
 }
 
@@ -132,25 +134,12 @@ bool is_loss(const Change& change) {
   return rises == (change.metric->display.better == MetricBetter::kLower);
 }
 
-/// The one-sided p value of a loss, or of a gain.
-std::optional<double> one_sided(const Change& change, bool loss) {
-  if (!change.difference.p_value) return std::nullopt;
-  const double half = *change.difference.p_value / 2;
-  return is_loss(change) == loss ? half : 1 - half;
-}
-
-/// Gives the verdict to the changes that are losses, or gains.
-void judge_changes(std::vector<Change>& changes, bool loss) {
-  std::vector<std::optional<double>> p_values;
-  p_values.reserve(changes.size());
-  for (const Change& change : changes) p_values.push_back(one_sided(change, loss));
-  const auto adjusted = stats::holm(p_values);
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    Change& change = changes[i];
-    if (is_loss(change) != loss || !adjusted[i] || *adjusted[i] > kFalseAlarm) continue;
-    if (change.difference.identical || is_negligible(*change.metric, change.difference)) continue;
-    change.verdict = loss ? ChangeVerdict::kWorse : ChangeVerdict::kBetter;
-  }
+/// The verdict by the interval that is shown, so that the word never says more than it.
+ChangeVerdict verdict_on(const Change& change) {
+  const PairedDifference& d = change.difference;
+  if (!d.interval || (d.interval->low <= 0 && d.interval->high >= 0)) return ChangeVerdict::kSame;
+  if (is_negligible(*change.metric, d)) return ChangeVerdict::kSame;
+  return is_loss(change) ? ChangeVerdict::kWorse : ChangeVerdict::kBetter;
 }
 
 /// Takes back the verdict on a latency of successes of a group with a better success rate.
@@ -166,6 +155,103 @@ void excuse_latency(std::vector<Change>& changes) {
     if (more_succeed) latency.verdict = ChangeVerdict::kSame;
   }
 }
+
+// --- What differs from there ---------------------------------------------------------------------
+
+/// The table of a path that has a name of its own: "fault.outage" of "fault.outage.start"; empty if
+/// there is none.
+std::string_view named_table(std::string_view path) {
+  const std::size_t first = path.find('.');
+  if (first == std::string_view::npos) return {};
+  const std::size_t second = path.find('.', first + 1);
+  return second == std::string_view::npos ? std::string_view() : path.substr(0, second);
+}
+
+bool has_table(const ResultIdentity& question, std::string_view table) {
+  return std::ranges::any_of(question.keys, [&](const auto& key) {
+    return key.first.size() > table.size() && key.first.starts_with(table) &&
+           key.first[table.size()] == '.';
+  });
+}
+
+/// A value of a key in a sentence.
+std::string shown_key(const std::string& toml) {
+  constexpr std::size_t kLongest = 40;
+  std::string text = scenario::printable_line(scenario::shown_value(toml));
+  return scenario::columns_of(text) > kLongest ? "..." : text;
+}
+
+/// Whether a key matters to what is compared.
+bool is_compared(std::string_view path) {
+  if (path.ends_with(".retry.from_environment")) return false;  // its effect is in other keys
+  return path.starts_with("slo.") || scenario::describes_system(path);
+}
+
+void compare_keys(Against& found, const Evaluation& e) {
+  const LoadedScenario& loaded = e.set.scenario;
+  ResultIdentity now = identity_of({&loaded}, "run");
+  // A warm-up that the program found is "auto" there, too.
+  for (auto& [path, value] : now.keys) {
+    if (path == "warmup" && e.set.warmup) value = "\"auto\"";
+  }
+  const ResultIdentity& before = found.kept.question;
+  const bool same_version = found.kept.version == now.version;
+  const auto is_given = [&](const KeyDifference& d) {
+    return std::ranges::any_of(loaded.keys, [&](const ResolvedKey& key) {
+      return key.path == d.path && (key.origin == Origin::kScenario || key.origin == Origin::kSet);
+    });
+  };
+  for (KeyDifference& d : key_differences(before, now)) {
+    if (!is_compared(d.path)) continue;
+    const bool is_new = d.earlier.empty(), is_gone = d.now.empty();
+    // Another version may have other keys, or leave out those without an effect.
+    if (!same_version && is_new && !is_given(d)) continue;
+    if (!same_version && is_gone && scenario::find_key(d.path) == nullptr) continue;
+    const std::string_view table = named_table(d.path);
+    if ((is_new && !has_table(before, table)) || (is_gone && !has_table(now, table))) {
+      if (!table.empty()) found.tables.emplace(table, is_new);
+    }
+    found.keys.push_back(std::move(d));
+  }
+  std::ranges::stable_partition(found.keys, is_given);
+  for (const FileRecord& file : now.files) {
+    const auto other = std::ranges::find(before.files, file.name, &FileRecord::name);
+    if (other != before.files.end() && *other != file) found.inputs.push_back(file.name);
+  }
+}
+
+/// "What differs from kept: service.api.servers = 8 (there 4), fault.deploy (only here)."; of many
+/// the first ones. Empty if nothing does.
+std::string keys_text(const Against& found) {
+  constexpr std::size_t kMost = 4;
+  std::vector<std::string> said;
+  std::vector<std::string_view> tables;
+  for (const KeyDifference& d : found.keys) {
+    const std::string path = scenario::printable_line(d.path);
+    if (const auto table = found.tables.find(named_table(d.path)); table != found.tables.end()) {
+      if (std::ranges::find(tables, table->first) != tables.end()) continue;
+      tables.push_back(table->first);
+      said.push_back(fmt::format("{} (only {})", scenario::printable_line(table->first),
+                                 table->second ? "here" : "there"));
+    } else if (d.now.empty()) {
+      said.push_back(fmt::format("{} unset (there {})", path, shown_key(d.earlier)));
+    } else {
+      said.push_back(
+          fmt::format("{} = {} ({})", path, shown_key(d.now),
+                      d.earlier.empty() ? "there unset" : "there " + shown_key(d.earlier)));
+    }
+  }
+  for (const std::string& file : found.inputs) {
+    said.push_back("the contents of " + scenario::printable_line(file));
+  }
+  if (said.empty()) return "";
+  const std::size_t more = said.size() > kMost + 1 ? said.size() - kMost : 0;
+  said.resize(said.size() - more);
+  return fmt::format("What differs from {}: {}{}.", scenario::printable_line(found.kept.folder),
+                     fmt::join(said, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+// --- In words ------------------------------------------------------------------------------------
 
 std::string noticed_text(const MetricInfo& metric, double value) {
   if (shown_as_percentage(metric)) return percent(value);
@@ -225,12 +311,17 @@ ChangeVerdict Against::verdict() const {
 std::vector<std::string> Against::sentences() const {
   const std::string runs = scenario::said_things(pairs, "replication");
   const std::string what = scenario::printable_line(kept.folder);
+  const std::string other = keys_text(*this);
+  const auto with_keys = [&](std::vector<std::string> sentences) {
+    if (!other.empty()) sentences.push_back(other);
+    return sentences;
+  };
   if (is_identical) {
-    return {fmt::format("Nothing has changed against {}: every metric is the same in {}.", what,
-                        pairs == 1 ? runs : "each of " + runs)};
+    return with_keys({fmt::format("Nothing has changed against {}: every metric is the same in {}.",
+                                  what, pairs == 1 ? runs : "each of " + runs)});
   }
   if (std::ranges::none_of(changes, [](const Change& c) { return c.difference.pairs > 0; })) {
-    return {fmt::format("Nothing in it can be compared with {}.", what)};
+    return with_keys({fmt::format("Nothing in it can be compared with {}.", what)});
   }
   const ChangeVerdict all = verdict();
   std::vector<std::string> said;
@@ -243,14 +334,16 @@ std::vector<std::string> Against::sentences() const {
                                                                 : "It is no worse than";
   const std::string how_sure =
       all == ChangeVerdict::kSame ? fmt::format(", as far as {} can tell", runs) : "";
-  return {fmt::format("{} {}{}: {}.", word, what, how_sure, fmt::join(said, "; ")),
-          fmt::format("Differences are of {} on the same random numbers; all intervals hold "
-                      "together with {} confidence.",
-                      runs, percent(1 - 2 * kFalseAlarm))};
+  return with_keys(
+      {fmt::format("{} {}{}: {}.", word, what, how_sure, fmt::join(said, "; ")),
+       fmt::format("Differences are of {} on the same random numbers; all intervals hold together "
+                   "with {} confidence.",
+                   runs, percent(1 - 2 * kFalseAlarm))});
 }
 
 Against against(const KeptRun& kept, const Evaluation& e) {
-  Against found{.kept = kept, .changes = {}, .notes = {}};
+  Against found{.kept = kept, .changes = {}, .notes = {}, .keys = {}, .tables = {}, .inputs = {}};
+  compare_keys(found, e);
   found.pairs = std::min(kept.replications, e.values.runs());
   found.is_identical = is_identical(kept, e, found.pairs);
   struct Both {
@@ -301,8 +394,7 @@ Against against(const KeptRun& kept, const Evaluation& e) {
         {e.client_name(both.client), both.metric,
          stats::metric_differences(*both.metric, {&both.now, 1}, both.before, error).front()});
   }
-  judge_changes(found.changes, true);
-  judge_changes(found.changes, false);
+  for (Change& change : found.changes) change.verdict = verdict_on(change);
   excuse_latency(found.changes);
   return found;
 }
@@ -331,6 +423,11 @@ void add_against(Document& document, const Against& found) {
   t.files("p_value", [](auto& c) { return c.difference.p_value; });
   t.files("verdict", [](auto& c) { return name(c.verdict); });
   const CellTable table(t, found.changes);
+  Json keys = Json::array();
+  const auto value = [](const std::string& toml) { return toml.empty() ? Json() : Json(toml); };
+  for (const KeyDifference& d : found.keys) {
+    keys.push_back({{"path", d.path}, {"kept", value(d.earlier)}, {"now", value(d.now)}});
+  }
   document.member("against", {{"folder", found.kept.folder},
                               {"version", found.kept.version},
                               {"pairs", found.pairs},
@@ -338,6 +435,7 @@ void add_against(Document& document, const Against& found) {
                               {"verdict", name(verdict)},
                               {"false_alarm", kFalseAlarm},
                               {"sentences", sentences},
+                              {"keys", std::move(keys)},
                               {"changes", rows_json(table)}});
   document.tables({source_of("against", table)});
 }

@@ -10,6 +10,7 @@
 
 #include "estimate/paired.hpp"
 #include "report/document/document.hpp"
+#include "report/folder/manifest.hpp"
 #include "report/run/evaluation.hpp"
 #include "report/run/gate.hpp"
 
@@ -32,12 +33,14 @@ struct KeptRun {
   std::size_t replications = 0;
   /// By client group, or "all", and metric: the values by replication.
   std::map<std::string, std::map<std::string, stats::Series, std::less<>>, std::less<>> values;
+  ResultIdentity question = "";  ///< its scenario's name and keys
 
   /// Null if there is none.
   const stats::Series* find(std::string_view client, std::string_view metric) const;
 };
 
-/// Reads result.json and replications.csv of a result of `run`. Throws DamagedResult if they are
+/// Reads result.json, which has the keys of the scenario, and replications.csv of a result of
+/// `run`. Throws DamagedResult if they are
 /// missing, not as they were written, or of another command.
 KeptRun read_kept_run(const std::filesystem::path& folder);
 
@@ -63,6 +66,13 @@ struct Against {
   bool is_identical = false;  ///< every metric of every group is the same in each of them
   std::vector<Change> changes;
   std::vector<std::string> notes;  ///< groups that only one of them has
+  /// The keys in which the scenarios differ, as far as they change a run or its error budget: first
+  /// those that the file of the run or its edits give. Of another version's result only keys that
+  /// both have, or that the file gives.
+  std::vector<KeyDifference> keys;
+  /// Tables such as fault.NAME that only one of them has, each with whether it is the run.
+  std::map<std::string, bool, std::less<>> tables;
+  std::vector<std::string> inputs;  ///< names of CSV inputs with other contents
 
   ChangeVerdict verdict() const;
   std::vector<std::string> sentences() const;
@@ -73,10 +83,11 @@ struct Against {
 inline constexpr double kFalseAlarm = 0.01;
 
 /// Compares what users notice: success rate, recovery, p99 latency of successes, and the use of the
-/// error budget. A loss is significant by a one-sided paired test (McNemar's for recovery, else
-/// Student's), adjusted by Holm over all metrics and groups, and more than `is_negligible`. The
-/// latency counts only where the success rate of the group is not better: requests that failed
-/// before make it longer. `kept` and `e` must have the same seed, and two replications in common.
+/// error budget. A loss is more than `is_negligible`, and the interval of the difference, which is
+/// the one that is shown, does not contain zero: a one-sided paired test (McNemar's for recovery,
+/// else Student's) with Bonferroni's correction for all metrics and groups. The latency counts only
+/// where the success rate of the group is not better: requests that failed before make it longer.
+/// `kept` and `e` must have the same seed, and two replications in common.
 Against against(const KeptRun& kept, const Evaluation& e);
 
 /// Adds the sentences, the member `against` of result.json and the table `against`.

@@ -11,9 +11,12 @@
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace retrysim;
@@ -48,6 +51,7 @@ struct Tried {
   bool is_identical;
   std::vector<std::string> sentences;
   std::vector<Check> checks;
+  std::vector<Change> changes;
 };
 
 Tried tried(const std::string& before, const std::string& now) {
@@ -57,7 +61,7 @@ Tried tried(const std::string& before, const std::string& now) {
   const Evaluation kept_evaluation(kept_set), evaluation(now_set);
   const KeptRun kept = kept_of(kept_evaluation);
   const Against found = against(kept, evaluation);
-  return {found.verdict(), found.is_identical, found.sentences(), checks_of(found)};
+  return {found.verdict(), found.is_identical, found.sentences(), checks_of(found), found.changes};
 }
 
 /// A system with a load between 0.3 and 0.9, with or without retries.
@@ -120,4 +124,68 @@ TEST_CASE("A run against itself has not changed") {
   CHECK(same.sentences.front() ==
         "Nothing has changed against kept: every metric is the same in each of 20 replications.");
   for (const Check& check : same.checks) CHECK(check.verdict == ExpectationVerdict::kHolds);
+}
+
+TEST_CASE("No change is called worse or better while its interval contains zero") {
+  // Of 100 systems with few errors. Holm's test alone would call some of these losses, or gains.
+  int called = 0, beyond_the_interval = 0;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    const Tried found =
+        tried(random_system(i, 7, ""), random_system(i, 8, "errors = { invalid = 0.003 }"));
+    std::vector<std::optional<double>> halves;
+    for (const Change& c : found.changes) {
+      halves.push_back(c.difference.p_value ? std::optional(*c.difference.p_value / 2)
+                                            : std::nullopt);
+    }
+    const auto holm = stats::holm(halves);
+    for (std::size_t k = 0; k < found.changes.size(); ++k) {
+      const Change& change = found.changes[k];
+      const auto& interval = change.difference.interval;
+      const bool has_zero = interval && interval->low <= 0 && interval->high >= 0;
+      if (holm[k] && *holm[k] <= kFalseAlarm && has_zero) ++beyond_the_interval;
+      if (change.verdict == ChangeVerdict::kSame) continue;
+      ++called;
+      CHECK_FALSE(has_zero);
+    }
+  }
+  CHECK(called > 10);
+  CHECK(beyond_the_interval > 0);
+}
+
+TEST_CASE("Keys in which the scenarios differ are said, those given first") {
+  const auto of = [](const std::string& text) {
+    return load_scenario_text(text, "random.toml", ".").value();
+  };
+  const std::string text = random_system(3, 7, "");
+  const LoadedScenario l = of(text);
+  const ResultSet set{l, "base", run_replications(l.scenario)};
+  const Evaluation e(set);
+  KeptRun kept = kept_of(e);
+  kept.question = identity_of({&l}, "run");
+  kept.version = kept.question.version;
+  CHECK(against(kept, e).keys.empty());
+  CHECK(against(kept, e).sentences().size() == 1);
+
+  // A value, a key that only the kept one has, and one that only the run has.
+  auto& keys = kept.question.keys;
+  const auto key = [&](const std::string& path) {
+    return std::ranges::find(keys, path, &std::pair<std::string, std::string>::first);
+  };
+  REQUIRE(key("client.web.attempt_timeout") != keys.end());
+  key("client.web.attempt_timeout")->second = "\"2s\"";
+  REQUIRE(key("service.api.queue.discipline") != keys.end());
+  keys.erase(key("service.api.queue.discipline"));
+  keys.emplace_back("service.api.of_another_time", "1");
+  keys.emplace_back("fault.outage.start", "\"1s\"");
+  keys.emplace_back("expect.fine.metric", "\"goodput\"");
+  CHECK(against(kept, e).sentences().back() ==
+        "What differs from kept: client.web.attempt_timeout = 1s (there 2s), "
+        "service.api.queue.discipline = fifo (there unset), service.api.of_another_time unset "
+        "(there 1), fault.outage (only there).");
+  CHECK(against(kept, e).keys.size() == 4);
+  // A key that one of two versions does not have says nothing of the scenario.
+  kept.version = "0.1.0";
+  CHECK(against(kept, e).sentences().back() ==
+        "What differs from kept: client.web.attempt_timeout = 1s (there 2s), fault.outage (only "
+        "there).");
 }
