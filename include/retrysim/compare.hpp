@@ -231,7 +231,7 @@ struct ChoiceLimit {
 };
 
 /// Reads "METRIC>=VALUE" or "METRIC<=VALUE", with "+-TOLERANCE" after it if wanted. Values are in
-/// the unit of the metric. Throws RequestError, which calls it `part`.
+/// the unit of the metric, of shares from 0 to 1. Throws RequestError, which calls it `part`.
 ChoiceLimit parse_choice_limit(const std::string& text, const std::string& part = "subject_to");
 
 /// How a race decides: sim/estimate/selection.hpp has the rules, and what each promises.

@@ -14,6 +14,7 @@
 #include "experiment/unseen.hpp"
 #include "kernel/boost_math.hpp"
 #include "scenario/text/text.hpp"
+#include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -180,6 +181,11 @@ ChoiceLimit parse_choice_limit(const std::string& text, const std::string& part)
   const auto bound = number_in(trimmed(value));
   if (!bound) throw wrong("the bound is a number in the unit of the metric, 0.05 for 50 ms");
   limit.bound = *bound;
+  if (limit.metric->range == MetricRange::kShare) {
+    // A percentage, or a limit that every policy keeps, or none.
+    const std::string why = scenario::wrong_share(limit.metric->name, limit.bound);
+    if (!why.empty()) throw wrong(why);
+  }
   return limit;
 }
 

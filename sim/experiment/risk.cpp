@@ -98,7 +98,8 @@ RareEvent success_event(std::string_view text, const EventText& parts, const Sce
   const auto below = number_of<double>(parts.rest.substr(0, slash));
   if (!below || !(*below > 0 && *below <= 1)) {
     refuse_event(
-        text, fmt::format("'{}' is not a share above 0 and up to 1", parts.rest.substr(0, slash)));
+        text, fmt::format("'{}' is not a share above 0 and up to 1{}", parts.rest.substr(0, slash),
+                          below ? scenario::percent_hint(*below) : ""));
   }
   event.below = *below;
   const auto window = scenario::parse_duration(parts.rest.substr(slash + 1));

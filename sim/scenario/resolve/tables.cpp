@@ -222,11 +222,10 @@ void check_share(Tables& t, const KeyResolution& keys, const Expectation& spec) 
   if (metric == nullptr || metric->range != MetricRange::kShare) return;
   for (const auto& [key, bound] :
        {std::pair("at_least", spec.at_least), {"at_most", spec.at_most}}) {
-    if (!bound || (*bound >= 0 && *bound <= 1)) continue;
-    t.problems.add(keys.place_of(key), keys.path() + "." + key + " = " + share_text(*bound) +
-                                           " is wrong: " + spec.metric +
-                                           " is a share; expected a number from 0 to 1" +
-                                           percent_hint(*bound));
+    const std::string wrong = bound ? wrong_share(spec.metric, *bound) : "";
+    if (wrong.empty()) continue;
+    t.problems.add(keys.place_of(key),
+                   keys.path() + "." + key + " = " + share_text(*bound) + " is wrong: " + wrong);
   }
 }
 

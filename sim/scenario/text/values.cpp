@@ -440,6 +440,11 @@ std::string percent_hint(double value) {
   return "; did you mean " + plain(share) + " (" + plain(value) + " %)?";
 }
 
+std::string wrong_share(std::string_view metric, double bound) {
+  if (bound >= 0 && bound <= 1) return "";
+  return std::string(metric) + " is a share; expected a number from 0 to 1" + percent_hint(bound);
+}
+
 std::string likely_slip(const ValueRules& rules, const Node& node) {
   if (rules.quantity == Quantity::kRequestTime) {
     const Node* found = bare_long_time(node);

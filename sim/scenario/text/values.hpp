@@ -133,6 +133,9 @@ std::string likely_slip(const ValueRules& rules, const Node& node);
 /// A question to end a message with, such as "; did you mean 0.5 (50 %)?", if `value` is above 1
 /// and at most 100; else empty.
 std::string percent_hint(double value);
+/// What is wrong with `bound` as a limit of `metric`, which is a share: "success_rate is a share;
+/// expected a number from 0 to 1; did you mean 0.99 (99 %)?". Empty if nothing is.
+std::string wrong_share(std::string_view metric, double bound);
 
 /// The value as a resolved scenario writes it: files by their file name alone.
 std::string render_value(const ValueRules& rules, const Node& node);

@@ -343,6 +343,18 @@ TEST_CASE("Limits are read from text with their tolerances") {
   }
 }
 
+TEST_CASE("A limit that no share can reach, or every share keeps, is refused") {
+  CHECK_THROWS_WITH(parse_choice_limit("success_rate>=99"),
+                    Catch::EndsWith("'success_rate>=99': success_rate is a share; expected a "
+                                    "number from 0 to 1; did you mean 0.99 (99 %)?"));
+  CHECK_THROWS_WITH(parse_choice_limit("recovered>=-1", "slo"),
+                    Catch::EndsWith("recovered is a share; expected a number from 0 to 1"));
+  // Other metrics have values above 1, and a share of exactly 1 can be asked for.
+  for (const char* right : {"amplification<=99", "latency_p99<=99", "success_rate>=1"}) {
+    CHECK_NOTHROW(parse_choice_limit(right));
+  }
+}
+
 TEST_CASE("Choices that make no sense are refused before anything runs") {
   const std::vector<NamedScenario> given = policies(kAttempts);
   const auto refused = [&](auto change, const char* why) {
