@@ -47,9 +47,11 @@ constexpr std::string_view kToStandardOutput = "-";
 Options<InitCommand> init_options() {
   std::vector<Option<InitCommand>> rows;
   for (const scenario::FirstQuestion& q : scenario::first_questions()) {
-    rows.push_back(
-        {{std::string(q.option), std::string(q.value), fmt::format("{}{}", q.asks, q.help)},
-         [&q](InitCommand& c, const std::string& text) { c.given[q.option] = text; }});
+    const bool is_required = q.usual({}).empty();
+    rows.push_back({{std::string(q.option), std::string(q.value),
+                     fmt::format("{}{}{}", q.asks, q.help,
+                                 is_required ? "; it must be given without a terminal" : "")},
+                    [&q](InitCommand& c, const std::string& text) { c.given[q.option] = text; }});
   }
   rows.push_back(
       {{"log", "FILE",

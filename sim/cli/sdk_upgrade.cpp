@@ -14,11 +14,14 @@
 #include "report/run/evaluation.hpp"
 #include "report/sdk_upgrade.hpp"
 #include "scenario/first_scenario.hpp"
+#include "scenario/text/document.hpp"
 #include "scenario/text/text.hpp"
+#include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,9 +47,16 @@ struct SdkUpgradeCommand : SimulationSettings {
 };
 
 constexpr std::string_view kAllSdks = "all";
-/// The answers for the service that is assumed if none is described.
+/// The name of what is about several upgrades.
+constexpr std::string_view kSeveral = "several";
+/// The answers for the service that is an example if none is described.
 constexpr std::pair<std::string_view, std::string_view> kAssumed[] = {{"rate", "200"},
                                                                       {"service-time", "50ms"}};
+
+std::string_view assumed(std::string_view option) {
+  const auto found = std::ranges::find(kAssumed, option, [](const auto& a) { return a.first; });
+  return found == std::end(kAssumed) ? std::string_view() : found->second;
+}
 
 /// The questions about a service that options answer; the client is the SDK that is upgraded.
 std::vector<const scenario::FirstQuestion*> questions() {
@@ -61,9 +71,13 @@ Options<SdkUpgradeCommand> sdk_upgrade_options() {
   using C = SdkUpgradeCommand;
   std::vector<Option<C>> rows;
   for (const scenario::FirstQuestion* q : questions()) {
-    rows.push_back({{std::string(q->option), std::string(q->value),
-                     fmt::format("without a scenario: {}{}", q->asks, q->help)},
-                    [q](C& c, const std::string& text) { c.given[q->option] = text; }});
+    const std::string_view example = assumed(q->option);
+    rows.push_back(
+        {{std::string(q->option), std::string(q->value),
+          fmt::format(
+              "without a scenario: {}{}{}", q->asks, q->help,
+              example.empty() ? "" : fmt::format("; without it, {} as an example", example))},
+         [q](C& c, const std::string& text) { c.given[q->option] = text; }});
   }
   rows.push_back({{"attempt-timeout", "D",
                    "without a scenario: how long a client waits for an answer; default: the SDK's "
@@ -115,6 +129,27 @@ void sort_words(SdkUpgradeCommand& o) {
   }
 }
 
+/// What the fleet is, as its description: nobody is to take an example for a fleet of theirs.
+std::string fleet_in_words(const SdkUpgradeCommand& o, const scenario::FirstAnswers& answers) {
+  std::vector<std::string> missing;
+  for (const auto& [option, value] : kAssumed) {
+    if (!o.given.contains(option)) missing.push_back(fmt::format("--{}", option));
+  }
+  std::string text;
+  if (!missing.empty()) {
+    text = fmt::format("An example and not your fleet, because there is no {} and no scenario: ",
+                       fmt::join(missing, ", no "));
+  }
+  text += fmt::format("{} a second of {} each, {}",
+                      scenario::said_things(scenario::said_number(answers.rate, 6), "request"),
+                      scenario::to_text(answers.service_time),
+                      scenario::said_things(std::size_t{answers.servers}, "server"));
+  if (!o.attempt_timeout.empty()) text += ", attempt timeout " + o.attempt_timeout;
+  text += "; what goes wrong: " + answers.fault;
+  for (const std::string& edit : o.edits) text += "; " + scenario::printable_line(edit);
+  return text + ".";
+}
+
 /// The service that the options describe, with clients of the upgraded SDK.
 FleetScenario described_fleet(const SdkUpgradeCommand& o, const SdkUpgrade& upgrade) {
   scenario::FirstAnswers answers;
@@ -127,18 +162,18 @@ FleetScenario described_fleet(const SdkUpgradeCommand& o, const SdkUpgrade& upgr
   };
   answers.client = upgrade.from.sdk;
   for (const scenario::FirstQuestion* q : questions()) {
-    std::string text = q->usual(answers);
-    for (const auto& [option, value] : kAssumed) {
-      if (option == q->option) text = value;
-    }
+    const std::string_view example = assumed(q->option);
     const auto given = o.given.find(q->option);
-    read(*q, given == o.given.end() ? text : given->second);
+    read(*q, given != o.given.end() ? given->second
+             : example.empty()      ? q->usual(answers)
+                                    : std::string(example));
   }
-  std::vector<std::string> edits = o.edits;
+  std::vector<std::string> edits = {"description=" +
+                                    scenario::render_text(fleet_in_words(o, answers))};
   if (!o.attempt_timeout.empty()) {
-    edits.insert(edits.begin(),
-                 fmt::format("client.web.attempt_timeout=\"{}\"", o.attempt_timeout));
+    edits.push_back(fmt::format("client.web.attempt_timeout=\"{}\"", o.attempt_timeout));
   }
+  edits.insert(edits.end(), o.edits.begin(), o.edits.end());
   const std::string name(upgrade.sdk());
   return {name + ".toml", scenario::first_scenario(answers, name), std::move(edits)};
 }
@@ -151,6 +186,10 @@ struct Upgraded {
   std::vector<report::Evaluation> evaluations;
 };
 
+std::string name_of_several(const SdkUpgradeCommand& o) {
+  return std::string(std::ranges::find(o.words, kAllSdks) != o.words.end() ? kAllSdks : kSeveral);
+}
+
 report::ResultIdentity identity(const SdkUpgradeCommand& o,
                                 const std::vector<std::unique_ptr<Upgraded>>& all) {
   std::vector<const LoadedScenario*> loaded;
@@ -158,7 +197,9 @@ report::ResultIdentity identity(const SdkUpgradeCommand& o,
     loaded.push_back(&one->study.from.loaded);
     loaded.push_back(&one->study.to.loaded);
   }
-  return report::identity_of(loaded, "sdk-upgrade", sdk_upgrade_options().asked(o));
+  auto identity = report::identity_of(loaded, "sdk-upgrade", sdk_upgrade_options().asked(o));
+  if (all.size() > 1) identity.scenario = name_of_several(o);
+  return identity;
 }
 
 int sdk_upgrade(const SdkUpgradeCommand& o, Session& session) {
@@ -168,7 +209,12 @@ int sdk_upgrade(const SdkUpgradeCommand& o, Session& session) {
     const FleetScenario fleet =
         o.scenario ? FleetScenario{*o.scenario, {}, o.edits} : described_fleet(o, upgrade);
     all.push_back(std::make_unique<Upgraded>());
-    all.back()->study = load_upgrade(upgrade, fleet);
+    UpgradeStudy& study = all.back()->study;
+    study = load_upgrade(upgrade, fleet);
+    if (!o.scenario) {  // there is no file that they could be changes from: see the description
+      study.from.loaded.changes.clear();
+      study.to.loaded.changes.clear();
+    }
     print_notes(all.back()->study.from.loaded);
   }
   const auto folder = session.result_folder(identity(o, all));
@@ -198,8 +244,9 @@ int sdk_upgrade(const SdkUpgradeCommand& o, Session& session) {
     reports.push_back(
         {one->study, one->result, rules_in_words(one->study.upgrade), one->evaluations});
   }
-  report::Document document = reports.size() == 1 ? report::upgrade_document(reports.front())
-                                                  : report::upgrades_document(reports);
+  report::Document document = reports.size() == 1
+                                  ? report::upgrade_document(reports.front())
+                                  : report::upgrades_document(reports, name_of_several(o));
   for (const report::UpgradeReport& r : reports) {
     for (const report::Evaluation& e : r.evaluations) {
       document.scenario_file(
@@ -230,6 +277,7 @@ constexpr const char* kSdkUpgradeUsage =
     "\n"
     "The fleet is that of the scenario, all of whose clients and calls that have the\n"
     "SDK are upgraded; or a service described by options, as in `retrysim init`.\n"
+    "Without both it is an example, as its first lines say.\n"
     "`retrysim list releases` names the releases that changed something.\n";
 
 int sdk_upgrade(const Arguments& arguments) {

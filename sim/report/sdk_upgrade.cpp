@@ -325,10 +325,12 @@ Document upgrade_document(const UpgradeReport& report) {
   return d.table(source_of("upgrade", CellTable(upgrade_columns(), std::span(&report, 1))));
 }
 
-Document upgrades_document(std::span<const UpgradeReport> reports) {
+Document upgrades_document(std::span<const UpgradeReport> reports, const std::string& name) {
   Document d;
   const Scenario& scenario = reports[0].study.from.loaded.scenario;
-  d.say(heading_of({&reports[0].study.from.loaded}).text());
+  Heading heading = heading_of({&reports[0].study.from.loaded});
+  heading.name = heading.title = name;
+  d.say(heading.text());
   d.say(fmt::format("{} on common random numbers, {} of each, seed {}.",
                     scenario::said_things(reports.size(), "upgrade"),
                     scenario::said_things(reports[0].evaluations[0].values.runs(), "replication"),
@@ -346,8 +348,7 @@ Document upgrades_document(std::span<const UpgradeReport> reports) {
   d.gap().show(shown(table));
   d.say("The fault that tips it: the shortest one from which half of the runs do not recover.", "",
         "");
-  d.head("", heading_of({&reports[0].study.from.loaded}), scenario,
-         reports[0].evaluations[0].values.runs());
+  d.head("", heading, scenario, reports[0].evaluations[0].values.runs());
   Json all = Json::array();
   for (const UpgradeReport& r : reports) all.push_back(client_json(r));
   d.member("upgrades", std::move(all));

@@ -36,7 +36,7 @@ std::vector<std::string> upgrade_sentences(const UpgradeReport& report);
 Document upgrade_document(const UpgradeReport& report);
 
 /// The document on several upgrades: a row for each, also in upgrade.csv, and sentences on what
-/// stands out.
-Document upgrades_document(std::span<const UpgradeReport> reports);
+/// stands out. `name` is that of all of them together.
+Document upgrades_document(std::span<const UpgradeReport> reports, const std::string& name);
 
 }  // namespace retrysim::report

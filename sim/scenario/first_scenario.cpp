@@ -290,12 +290,11 @@ std::string nothing_usual(const FirstAnswers&) { return ""; }
 std::vector<std::string_view> nothing_to_choose() { return {}; }
 
 constexpr FirstQuestion kQuestions[] = {
-    {"rate", "N", "requests per second of all clients together",
-     ", such as 200 or 12000/min; it must be given without a terminal", nothing_usual,
-     nothing_to_choose, read_rate},
+    {"rate", "N", "requests per second of all clients together", ", such as 200 or 12000/min",
+     nothing_usual, nothing_to_choose, read_rate},
     {"service-time", "D", "mean time to serve a request, without waiting, or its percentiles",
      ", such as 50ms, or p50=30ms,p99=400ms if percentiles are what you know, or buckets=FILE, a "
-     "histogram in CSV (le,count) or of Prometheus; it must be given without a terminal",
+     "histogram in CSV (le,count) or of Prometheus",
      nothing_usual, nothing_to_choose, read_service_time},
     {"servers", "N", "requests that are served at the same time by all hosts together",
      "; default: as many as are busy for 70 % of the time", usual_servers, nothing_to_choose,
