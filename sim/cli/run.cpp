@@ -138,7 +138,8 @@ Options<RunOptions> run_options() {
       {{"against", "DIR",
         "compare with a result of run that was kept, on the same random numbers: exit status 1 if "
         "success, recovery, the p99 latency of successes or the error budget used is worse by more "
-        "than chance explains. Says which keys differ. With several scenarios DIR/NAME each"},
+        "than chance explains. Says which keys differ. With several scenarios DIR/NAME each; a new "
+        "one is compared with nothing"},
        into(&O::against),
        [](const O& o) -> std::vector<std::string> {
          return o.against.empty() ? std::vector<std::string>()
@@ -271,21 +272,48 @@ bool is_same_place(const fs::path& a, const fs::path& b) {
          fs::weakly_canonical(fs::absolute(b), error);
 }
 
+bool is_result(const fs::path& folder) {
+  std::error_code error;
+  return fs::exists(folder / report::kResultJson, error);
+}
+
+bool has_results_below(const fs::path& folder) {
+  std::error_code error;
+  const fs::directory_iterator begin(folder, error);
+  return !error && std::any_of(begin, fs::directory_iterator(),
+                               [](const fs::directory_entry& e) { return is_result(e.path()); });
+}
+
+/// The kept result of a scenario: the folder itself if it is one of it, or else the one of its name
+/// below. There may be none of one scenario among `several`, or where others have one.
+std::optional<report::KeptRun> kept_run_of(const std::string& scenario, const fs::path& folder,
+                                           bool several) {
+  const fs::path below = folder / scenario;
+  std::error_code error;
+  if (is_result(folder)) {
+    report::KeptRun kept = report::read_kept_run(folder);
+    if (kept.question.scenario == scenario || (!several && !is_result(below))) return kept;
+  }
+  if (fs::exists(below, error)) return report::read_kept_run(below);
+  if (several || has_results_below(folder)) return std::nullopt;
+  return report::read_kept_run(folder);  // says what is wrong with it
+}
+
 /// Reads the kept result of each scenario. Throws DamagedResult, and UsageError for one that the
 /// scenario cannot be compared with.
 void read_kept(const RunOptions& options, std::vector<PlannedRun>& planned) {
   if (options.against.empty()) return;
   for (PlannedRun& p : planned) {
     const Scenario& scenario = p.loaded.scenario;
-    fs::path folder = options.against;
-    if (planned.size() > 1) folder /= scenario.name;
+    p.kept = kept_run_of(scenario.name, options.against, planned.size() > 1);
+    if (!p.kept) continue;
+    const fs::path folder = p.kept->folder;
     if (is_same_place(folder, p.folder)) {
       throw UsageError(fmt::format(
           "--against: this run's own result goes to {} and would replace what it is compared with; "
           "keep that elsewhere, or give another --out",
           folder.string()));
     }
-    p.kept = report::read_kept_run(folder);
     if (const std::string& other = p.kept->question.scenario; other != scenario.name) {
       throw UsageError(fmt::format(
           "--against: {} is a result of the scenario {}, and this one is {}; to compare "
@@ -305,6 +333,15 @@ void read_kept(const RunOptions& options, std::vector<PlannedRun>& planned) {
                       "a loss without two",
                       p.kept->replications < 2 ? folder.string() : scenario.name));
     }
+  }
+  const fs::path folder = options.against;
+  if (!is_result(folder) && !has_results_below(folder)) {
+    throw report::DamagedResult(folder, "has no result of any of these scenarios");
+  }
+  for (const PlannedRun& p : planned) {
+    if (p.kept) continue;
+    report::print_error("note: {} has no result of {}, which is compared with nothing\n",
+                        options.against, p.loaded.scenario.name);
   }
 }
 

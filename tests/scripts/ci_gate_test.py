@@ -28,6 +28,11 @@ retry = { mode = "standard" }
 metric = "success_rate"
 at_least = 0.99
 """
+RESILIENCE4J = """resilience4j.retry:
+  instances:
+    orders: {max-attempts: 3}
+    stock: {max-attempts: 2}
+"""
 ENVOY = """retry_policy:
   retry_on: "5xx"
   num_retries: 1
@@ -102,12 +107,63 @@ class Gate(unittest.TestCase):
                          ["envoy.yaml", "shop.toml"])
         self.assertEqual((self.folder / "ops/shop.toml").read_text(), SCENARIO)
 
+    def test_chooses_one_of_several_policies(self):
+        (self.folder / "ops/r4j.yaml").write_text(RESILIENCE4J)
+        retry = ("ops/shop.toml", "--retry", "resilience4j:ops/r4j.yaml")
+        several = self.gate(*retry)
+        self.assertEqual(several.returncode, 2, several.stderr)
+        self.assertIn("--policy", several.stderr)
+        one = self.gate(*retry, "--policy", "orders")
+        self.assertEqual(one.returncode, 0, one.stderr)
+        self.assertIn("policy orders", one.stdout)
+
+    def test_scenarios_may_come_and_go(self):
+        for name in ("cart", "mail"):
+            text = SCENARIO.replace('"shop"', f'"{name}"')
+            (self.folder / f"ops/{name}.toml").write_text(text)
+        shop, cart, mail = "ops/shop.toml", "ops/cart.toml", "ops/mail.toml"
+        kept = ("--against", "ops/kept")
+        self.assertEqual(self.gate(shop, cart, *kept, "--keep").returncode, 0)
+        for scenarios, compared in (((shop, cart), 2), ((shop, cart, mail), 2), ((cart,), 1),
+                                    ((mail,), 0)):
+            done = self.gate(*scenarios, *kept)
+            self.assertEqual(done.returncode, 0, (scenarios, done.stderr))
+            self.assertEqual(done.stdout.count("Nothing has changed"), compared, scenarios)
+            self.assertEqual("has no result of mail" in done.stderr, mail in scenarios)
+        # One alone that is kept anew replaces its own result, and no other.
+        self.assertEqual(self.gate(cart, *kept, "--keep", "--", "--set",
+                                   "service.api.servers=5").returncode, 0)
+        done = self.gate(shop, cart, *kept)
+        self.assertIn("What differs from ops/kept/cart: service.api.servers = 4", done.stdout)
+        self.assertIn("Nothing has changed against ops/kept/shop", done.stdout)
+
+    def test_leaves_nothing_of_an_earlier_run(self):
+        self.assertEqual(self.gate("ops/shop.toml").returncode, 0)
+        results = self.folder / "retrysim-results"
+        (self.folder / "ops/broken.toml").write_text("name = 1")
+        self.assertEqual(self.gate("ops/broken.toml").returncode, 3)
+        self.assertEqual([f.name for f in results.iterdir()], ["results"])
+        # What is not ours stays.
+        (results / "report.html").write_text("mine")
+        self.assertEqual(self.gate("ops/broken.toml").returncode, 3)
+        self.assertEqual((results / "report.html").read_text(), "mine")
+
+    def test_takes_any_path(self):
+        odd = "ops/a|b & c.[1]*.toml"
+        (self.folder / odd).write_text(SCENARIO)
+        done = self.gate(odd, "--retry", "envoy:ops/envoy.yaml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"{odd}: client web retries as", done.stdout)
+        junit = (self.folder / "retrysim-results/retrysim.xml").read_text()
+        self.assertNotIn(".retrysim-gate-", done.stdout + done.stderr + junit)
+
     def test_says_what_is_wrong(self):
         for arguments, status, message in (
                 ((), 2, "Usage"),
                 (("ops/shop.toml", "--retry", "envoy.yaml"), 2, "is not KIND:FILE"),
                 (("ops/shop.toml", "--retry", "envoy:none.yaml"), 3, "there is no file none.yaml"),
                 (("ops/shop.toml", "--keep"), 2, "--keep needs --against"),
+                (("ops/shop.toml", "--policy", "web"), 2, "--policy needs --retry"),
                 (("ops/shop.toml", "--fast"), 2, "unknown option '--fast'"),
                 (("ops/none.toml",), 3, "none.toml")):
             done = self.gate(*arguments)
