@@ -270,12 +270,23 @@ class SchemaBeside {
 };
 
 /// The command that gives these answers.
-std::string command_of(const scenario::FirstAnswers& a) {
-  return fmt::format(
-      "retrysim init --rate {} --service-time {} --servers {} {} --fault {}{}", a.rate,
-      a.service_law.empty() ? scenario::to_text(a.service_time) : a.service_percentiles, a.servers,
-      a.retry.empty() ? "--client " + a.client : "--retry " + a.retry, a.fault,
-      a.log.empty() ? "" : " --log " + a.log);
+std::string command_of(const scenario::FirstAnswers& a, const InitCommand& command) {
+  std::string text = fmt::format("retrysim init --rate {} --service-time {} --servers {}", a.rate,
+                                 a.service_law.empty() ? scenario::to_text(a.service_time)
+                                                       : report::shell_word(a.service_percentiles),
+                                 a.servers);
+  const auto add = [&](std::string_view option, const std::string& value) {
+    text += fmt::format(" --{} {}", option, report::shell_word(value));
+  };
+  if (!command.retry) add("client", a.client);
+  if (command.retry) {
+    const RetryFile& file = *command.retry;
+    add("retry", file.kind.empty() ? file.path : fmt::format("{}:{}", file.kind, file.path));
+  }
+  if (command.policy) add("policy", *command.policy);
+  add("fault", a.fault);
+  if (command.log) add("log", *command.log);
+  return scenario::printable_line(text);
 }
 
 int write_first_scenario(const InitCommand& command) {
@@ -305,10 +316,9 @@ int write_first_scenario(const InitCommand& command) {
     RetryFile retry = *command.retry;
     retry.policy = command.policy;
     configuration = read_configuration(retry);
-    answers.retry = retry.path;
     policy = with_all_timeouts(chosen_policy(configuration->imported, retry), configuration->kind);
   }
-  const std::string made_by = command_of(answers);
+  const std::string made_by = command_of(answers, command);
   const std::filesystem::path folder =
       to_standard_output ? "" : std::filesystem::path(command.out).parent_path();
   scenario::name_files_from(answers, folder);

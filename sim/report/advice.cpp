@@ -44,22 +44,6 @@ std::string listed(const std::vector<std::string>& parts) {
   return text;
 }
 
-/// An argument as a shell takes it.
-std::string shell_word(std::string_view text) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,:/@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return std::string(text);
-  std::string result = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      result += "'\\''";
-    } else {
-      result += c;
-    }
-  }
-  return result + "'";
-}
-
 std::string set_options(const std::vector<std::string>& edits) {
   std::string text;
   for (const std::string& edit : edits) {

@@ -59,6 +59,17 @@ const Trouble* trouble_named(std::string_view word) {
   return found == std::end(kTroubles) ? nullptr : found;
 }
 
+/// The share of a single server that is left would be the whole server, and nothing would happen.
+constexpr Trouble kOnlyServer = {
+    "half-the-servers", "when it loses its only server for 30 s", "capacity", "0",
+    "of the servers are left, as half of one would still be one; instead, speed = 0.5: it works at "
+    "half its speed"};
+
+const Trouble& trouble_of(const FirstAnswers& a) {
+  const Trouble& trouble = *trouble_named(a.fault);
+  return trouble.word == kOnlyServer.word && a.servers == 1 ? kOnlyServer : trouble;
+}
+
 // --- The client library --------------------------------------------------------------------------
 
 /// Whether retries have no limit, no backoff and no budget: requests to a service that refuses at
@@ -305,7 +316,8 @@ constexpr FirstQuestion kQuestions[] = {
      "newest release known",
      [](const FirstAnswers&) { return std::string("botocore"); }, client_names, read_client},
     {"fault", kTroubleWords, "what goes wrong",
-     "; default half-the-servers. For 30 s half of the servers are lost, or (outage) no server "
+     "; default half-the-servers. For 30 s half of the servers are lost (one of one), or (outage) "
+     "no server "
      "works and what arrives waits, or (refused) connections are refused, which puts no work on "
      "the servers, or (slow) requests take five times as long, or (errors) a third of the attempts "
      "fail, or (spike) three times as many requests come",
@@ -373,7 +385,7 @@ std::span<const FirstQuestion> first_questions() { return kQuestions; }
 
 std::string first_scenario(const FirstAnswers& a, const std::string& name,
                            const std::string& made_by) {
-  const Trouble& trouble = *trouble_named(a.fault);
+  const Trouble& trouble = trouble_of(a);
   // Lengths of time grow with a service time of seconds: such a service takes as many times longer
   // to settle and to recover.
   const double stretch = std::max(1.0, std::ceil(a.service_time.in_seconds()));

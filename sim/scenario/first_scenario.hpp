@@ -33,8 +33,6 @@ struct FirstAnswers {
   std::string log = {};
   /// Answers with errors: the status, and its share of all requests.
   std::vector<std::pair<int, double>> errors = {};
-  /// A file whose retry policy replaces the client's; empty: none.
-  std::string retry = {};
 };
 
 /// The client that does not retry.

@@ -53,6 +53,21 @@ std::string last_part(const std::string& path) { return path.substr(path.rfind('
 
 std::string percent(double share) { return scenario::said_number(100 * share) + " %"; }
 
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,:/@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return std::string(text);
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      result += "'\\''";
+    } else {
+      result += c;
+    }
+  }
+  return result + "'";
+}
+
 bool shown_as_percentage(const MetricInfo& metric) {
   return metric.summary == MetricSummary::kProportion || metric.display.percentage;
 }

@@ -54,6 +54,9 @@ std::string pad_right(std::string_view text, std::size_t width);
 /// shares, and metrics that are 0 or 1 in each replication, so that the mean is a probability.
 bool shown_as_percentage(const MetricInfo& metric);
 
+/// An argument as a shell takes it: in quotes if it has more than plain characters.
+std::string shell_word(std::string_view text);
+
 /// Columns that are assumed if the terminal's are unknown.
 inline constexpr std::size_t kNarrowColumns = 80;
 
