@@ -18,7 +18,7 @@ std::string option_of_part(std::string_view part) {
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {{"columns", "--column"},
                                                                        {"duration_unit", "--unit"},
                                                                        {"format", "--log-format"},
-                                                                       {"what", "WHAT"}};
+                                                                       {"what", "PATH"}};
   for (const auto& [name, option] : kOthers) {
     if (name == part) return std::string(option);
   }

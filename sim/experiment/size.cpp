@@ -231,9 +231,12 @@ class SizeSource {
     edits.push_back(key_.edit(grid_[place]));
     LoadResult result = reader_.load(edits);
     for (Diagnostic& d : result.errors) {
-      if (d.source_line != edits.back()) continue;
-      d.file = "what";
-      d.in_request = true;
+      if (d.source_line == edits.back()) {
+        d.file = "what";
+        d.in_request = true;
+      } else if (d.in_request && std::ranges::find(disturbing, d.source_line) != disturbing.end()) {
+        d.file = "disturbance";
+      }
     }
     return result;
   }

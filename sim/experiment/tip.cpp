@@ -55,7 +55,7 @@ std::optional<TriggerEnd> parse_trigger_end(std::string_view text) {
   double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc() && rest == text.data() + text.size() && std::isfinite(number)) {
-    return TriggerEnd{number, false, text.find_first_of(".eE") == std::string_view::npos};
+    return TriggerEnd{number, false, number == std::floor(number)};
   }
   const auto duration = scenario::parse_duration(text);
   if (!duration) return std::nullopt;
@@ -67,8 +67,8 @@ std::optional<TriggerEnd> parse_trigger_end(std::string_view text) {
 void take_key(Trigger& trigger, const scenario::KeyInfo& key, bool whole_ends,
               const std::string& part) {
   // Keys of the top level say how many runs there are, how long and with which draws: bisection
-  // compares the same replications at all values.
-  if (trigger.path.find('.') == std::string::npos) {
+  // compares the same replications at all values. Others say what is made of the runs.
+  if (trigger.path.find('.') == std::string::npos || !scenario::describes_system(trigger.path)) {
     throw RequestError(
         fmt::format("{}: {} controls how runs are made and measured, not what happens to the "
                     "system; expected a key of a fault, client group or service",
@@ -83,13 +83,16 @@ void take_key(Trigger& trigger, const scenario::KeyInfo& key, bool whole_ends,
   trigger.is_duration = trigger.is_duration || kind == scenario::ValueKind::kDuration;
   if (!key.rules.unit.empty()) trigger.unit = key.rules.unit;
   if (trigger.whole_numbers && !whole_ends) {
-    throw RequestError(fmt::format("{}: {} takes only whole numbers", part, trigger.path));
+    throw RequestError(fmt::format(
+        "{}: {} takes {}", part, trigger.path,
+        trigger.is_duration ? "whole numbers, which are no durations" : "only whole numbers"));
   }
 }
 
 }  // namespace
 
 std::string Trigger::edit(double value) const {
+  if (whole_numbers) return fmt::format("{}={:.0f}", path, value);
   if (!is_duration) return fmt::format("{}={}", path, value);
   // A duration that is too long is reported by the scenario's reader.
   constexpr double kMost_s = 9e9;

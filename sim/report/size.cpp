@@ -55,7 +55,9 @@ class SizeReport {
   /// The key in words behind an adjective: "number of servers".
   std::string bare_key() const {
     const std::string words = key();
-    return words.starts_with("the ") ? words.substr(4) : "value of " + words;
+    // No "smallest safe most attempts".
+    const bool is_noun = words.starts_with("the ") && !words.starts_with("the most ");
+    return is_noun ? words.substr(4) : "value of " + words;
   }
 
   std::vector<std::string> sentences() const {
@@ -257,17 +259,7 @@ class SizeReport {
     if (answer_.outcome == SizeOutcome::kNoneSafe || answer_.outcome == SizeOutcome::kOpen ||
         (answer_.outcome == SizeOutcome::kBracket && answer_.is_flat)) {
       if (!answer_.is_flat) return "";
-      double low = 1, high = 0;
-      for (const SizeProbe& p : answer_.probes) {
-        const double share = static_cast<double>(p.good) / static_cast<double>(p.runs);
-        low = std::min(low, share);
-        high = std::max(high, share);
-      }
-      if (high == 0) return "";  // the answer says this already
-      const std::string shares =
-          low == high ? percent(low) : fmt::format("{} to {}", percent(low), percent(high));
-      return fmt::format("It does not depend on {}: {} of runs are good whatever it is.", key(),
-                         shares);
+      return flat();
     }
     if (answer_.outcome != SizeOutcome::kFound && answer_.outcome != SizeOutcome::kBracket) {
       return "";
@@ -282,16 +274,40 @@ class SizeReport {
     const std::size_t rest = answer_.probes.size() - safe - others;
     std::string text = fmt::format(
         "Of {} tried from {} to {}, {} from {} on {} {} good throughout or known to be safe, and "
-        "{} "
-        "{}",
+        "{} {} it {} not",
         scenario::said_things(answer_.probes.size(), "value"), value(first_place()),
         value(last_place()), safe, value(*answer_.at), answer_.is_largest ? "down" : "up",
-        safe == 1 ? "is" : "are", others,
-        answer_.is_largest ? "above it are not" : "below it are not");
+        safe == 1 ? "is" : "are", others, answer_.is_largest ? "above" : "below",
+        others == 1 ? "is" : "are");
     if (rest > 0)
       text += fmt::format(" ({} more {} safe, but not all up to there)", rest,
                           rest == 1 ? "is" : "are");
     return text + ".";
+  }
+
+  /// What a curve is worth whose values differ by no more than chance does: that nothing depends on
+  /// the key only where the shares are known well.
+  std::string flat() const {
+    constexpr double kMuch = 0.2;  // between the least and the largest share that there may be
+    double low = 1, high = 0, least = 1, most = 0;
+    for (const SizeProbe& p : answer_.probes) {
+      const double share = static_cast<double>(p.good) / static_cast<double>(p.runs);
+      low = std::min(low, share);
+      high = std::max(high, share);
+      least = std::min(least, p.low);
+      most = std::max(most, p.high);
+    }
+    if (high == 0) return "";  // the answer says this already
+    const std::string shares =
+        low == high ? percent(low) : fmt::format("{} to {}", percent(low), percent(high));
+    if (most - least <= kMuch) {
+      return fmt::format("It hardly depends on {}: {} of runs are good whatever it is.", key(),
+                         shares);
+    }
+    return fmt::format(
+        "The runs are too few to tell whether it depends on {}: {} of them are good with the "
+        "values tried, which may be chance.",
+        key(), shares);
   }
 
   std::size_t first_place() const { return answer_.probes.front().place; }

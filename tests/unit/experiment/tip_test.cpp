@@ -115,6 +115,14 @@ TEST_CASE("A trigger takes its unit and kind from the table of keys") {
   CHECK(whole.whole_numbers);
   CHECK(whole.edit(3) == "client.web.retry.max_attempts=3");
   CHECK(parse_trigger("client.*.arrivals.total_rate=100:200").unit == "1/s");
+  const Trigger large = parse_trigger("service.api.servers=1:1e9");
+  CHECK(large.whole_numbers);
+  CHECK(large.edit(large.last) == "service.api.servers=1000000000");
+  CHECK_THROWS_WITH(parse_trigger("service.api.servers=5s:20s"),
+                    Catch::EndsWith("service.api.servers takes whole numbers, which are no "
+                                    "durations"));
+  CHECK_THROWS_WITH(parse_trigger("slo.web.share=0.9:0.99"),
+                    Catch::Contains("slo.web.share controls how runs are made and measured"));
   for (const char* text :
        {"", "x", "=1:2", "fault.outage.duration=1s", "fault.outage.duration=1s:soon",
         "fault.outage.duration=1s:1000ms", "seed=1:2", "client.web.retry.mode=1:2",
