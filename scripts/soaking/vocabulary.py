@@ -78,6 +78,7 @@ KINDS = {"duration": "duration", "number": "number", "count": "count", "true or 
 BUILT_ON = {"boto3": "botocore", "aws-cli": "botocore", "powershell": "dotnet",
             "smithy-core": "js-v3", "smithy-kotlin": "kotlin"}
 RANGES = [(r"from (\S+) to (\S+)", False), (r"above (\S+), at most (\S+)", True),
+          (r"above (\S+) and below (\S+)", True),
           (r">= (\S+)()", False), (r"> (\S+)()", True), (r"()<= (\S+)", False)]
 
 

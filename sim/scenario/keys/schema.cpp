@@ -62,7 +62,9 @@ Json number_schema(std::string_view type, const Range& range) {
   if (std::isfinite(range.min)) {
     result[range.above_min ? "exclusiveMinimum" : "minimum"] = limit_of_range(range.min);
   }
-  if (std::isfinite(range.max)) result["maximum"] = limit_of_range(range.max);
+  if (std::isfinite(range.max)) {
+    result[range.below_max ? "exclusiveMaximum" : "maximum"] = limit_of_range(range.max);
+  }
   return result;
 }
 

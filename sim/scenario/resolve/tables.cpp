@@ -320,8 +320,11 @@ void store_frequency(const Slots& s, const Value& v) {
 
 bool has_frequency(const FilledSlots& s) { return !s.to<SloSpec>().events_per_year.empty(); }
 
+/// A share of 1 would leave no error budget.
+constexpr Range kSloShare{.min = 0, .max = 1, .above_min = true, .below_max = true};
+
 constexpr KeyInfo kSloKeys[] = {
-    key("share", number(kPositiveShare), into<&SloSpec::share>, {.required = true},
+    key("share", number(kSloShare), into<&SloSpec::share>, {.required = true},
         "Share of the requests that must be good: 0.999. The others are the error budget."),
     key("latency", request_time(kPositive).or_word("any"), into<&SloSpec::latency>,
         {.fallback = "any"},
@@ -353,12 +356,6 @@ std::vector<Happening> happenings(const Scenario& scenario) {
     }
   }
   return all;
-}
-
-void check_slo_share(Tables& t, const KeyResolution& keys, const SloSpec& spec) {
-  if (!keys.has("share") || spec.share < 1) return;
-  t.problems.add(keys.place_of("share"),
-                 keys.path() + ".share = 1 leaves no error budget; expected less, such as 0.999");
 }
 
 void check_slo_clients(Tables& t, const KeyResolution& keys, const SloSpec& spec) {
@@ -412,7 +409,6 @@ void resolve_slo(Tables& t, const Member& member, const Node& siblings) {
   spec.name = member.name;
   KeyResolution keys = t.keys_of("slo.*", "slo." + member.name, member, siblings, Slots(&spec));
   keys.resolve();
-  check_slo_share(t, keys, spec);
   check_slo_clients(t, keys, spec);
   check_slo_events(t, keys, spec, member);
   check_slo_requests(t, keys, spec, member);

@@ -59,7 +59,7 @@ std::string other_words(const ValueRules& rules) {
 
 bool in_range(const Range& range, double value) {
   if (value < range.min || value > range.max) return false;
-  return !(range.above_min && value == range.min);
+  return !(range.above_min && value == range.min) && !(range.below_max && value == range.max);
 }
 
 // The longest duration, s: about what 64 bits of nanoseconds hold, 285 years.
@@ -340,7 +340,10 @@ std::string to_string(const Range& range) {
   const bool to = std::isfinite(range.max);
   if (from && to) {
     return (range.above_min ? "above " : "from ") + plain(range.min) +
-           (range.above_min ? ", at most " : " to ") + plain(range.max);
+           (range.below_max   ? " and below "
+            : range.above_min ? ", at most "
+                              : " to ") +
+           plain(range.max);
   }
   if (from) return (range.above_min ? "> " : ">= ") + plain(range.min);
   return to ? "<= " + plain(range.max) : "";

@@ -40,6 +40,7 @@ struct Range {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
   bool above_min = false;  ///< `min` itself is excluded
+  bool below_max = false;  ///< `max` itself is excluded; only with `above_min`
 };
 inline constexpr Range kNotNegative{.min = 0};
 inline constexpr Range kPositive{.min = 0, .above_min = true};
