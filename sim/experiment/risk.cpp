@@ -479,10 +479,11 @@ class RiskSearch {
     const double each = kRepetitions * events_of_run();
     const double affordable = kPart * static_cast<double>(plan_.effort) / each;
     if (affordable < 2) {
-      throw RequestError(fmt::format(
-          "{}: a first look at {} of {} each takes about {} events", RequestError::part("effort"),
-          scenario::said_things(2 * kRepetitions, "run"), scenario::to_text(scenario_.duration),
-          scenario::said_number(2 * each / kPart, 2)));
+      throw RequestError(
+          fmt::format("{}: a first look at {} of {} each takes about {} events",
+                      RequestError::part("effort"), scenario::said_things(2 * kRepetitions, "run"),
+                      scenario::said_number(scenario_.duration.in_seconds(), 3) + " s",
+                      scenario::said_number(2 * each / kPart, 2)));
     }
     return static_cast<std::uint32_t>(std::min<double>(kFirstParticles, affordable));
   }

@@ -340,6 +340,14 @@ class RiskReport {
     return {t, rows};
   }
   bool is_drawn() const { return rows_.front().study.drawn.has_value(); }
+  /// Whether some level is above nothing, so that a table of them says something.
+  bool shows_levels() const {
+    return std::ranges::any_of(rows_, [](const RiskRow& r) {
+      return r.study.drawn && std::ranges::any_of(return_levels(*r.study.drawn), [](const auto& l) {
+               return l.budget_used.high > 0;
+             });
+    });
+  }
   bool has_levels() const {
     return std::ranges::any_of(rows_, [](const RiskRow& r) {
       return r.study.drawn && !return_levels(*r.study.drawn).empty();
@@ -401,7 +409,7 @@ class RiskReport {
         said_long_time(means.disturbed_s), 100 * means.availability, is_one ? "uses" : "use",
         used_text(means.budget_used), said_long_time(means.outage_s)));
     const std::vector<ReturnLevel> levels = return_levels(drawn);
-    if (!levels.empty()) {
+    if (!levels.empty() && levels.back().budget_used.high > 0) {
       const ReturnLevel& worst = levels.back();
       all.push_back(fmt::format("Once in {:.0f} such periods it is {} of the budget or more.",
                                 worst.periods, used_text(worst.budget_used.mean)));
@@ -655,7 +663,7 @@ Document risk_document(const RiskPlan& plan, const std::vector<RiskStudy>& studi
     points.fixed = plan.keys.size();
     d.gap().show(std::move(points));
   }
-  if (report.has_levels()) d.gap().show(shown(report.levels()));
+  if (report.shows_levels()) d.gap().show(shown(report.levels()));
   d.notes(report.notes());
   d.head("risk", heading, base.scenario, studies.front().repetitions);
   d.member("risk",
