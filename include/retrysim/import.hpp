@@ -138,9 +138,10 @@ struct ImportText {
 std::string to_toml(const ImportedConfiguration& imported, const ImportText& how);
 
 /// The text of a scenario with this policy in client group `client`, in place of what the group
-/// says of the same keys, and of retries, breaker, bulkhead and send rate, in whatever spelling, also
-/// where the policy is silent; likewise of connections where it says anything of them. Everything
-/// else stays as it is written. The group need not be there. `from` names the configuration in a comment.
+/// says of the same keys, and of retries, breaker, bulkhead and send rate, in whatever spelling,
+/// also where the policy is silent; likewise of connections where it says anything of them.
+/// Everything else stays as it is written. The group need not be there. `from` names the
+/// configuration in a comment.
 std::string with_policy(const std::string& scenario, const std::string& client,
                         const ImportedPolicy& policy, const std::string& from);
 

@@ -379,7 +379,9 @@ class Places {
     if (wait_ == Duration::zero() || line_ == 0) return "fail at once";
     std::string text = "wait for one";
     if (line_ != ClientSpec::kUnlimited) text += fmt::format(", {} at most", line_);
-    if (wait_ != Duration::max()) text += fmt::format(", for {} at most", time_text(in_seconds(wait_)));
+    if (wait_ != Duration::max()) {
+      text += fmt::format(", for {} at most", time_text(in_seconds(wait_)));
+    }
     return text;
   }
 
