@@ -14,6 +14,7 @@
 #include "report/run/evaluation.hpp"
 #include "report/sdk_upgrade.hpp"
 #include "scenario/first_scenario.hpp"
+#include "scenario/keys/keys.hpp"
 #include "scenario/text/document.hpp"
 #include "scenario/text/text.hpp"
 #include "scenario/text/values.hpp"
@@ -146,7 +147,10 @@ std::string fleet_in_words(const SdkUpgradeCommand& o, const scenario::FirstAnsw
                       scenario::said_things(std::size_t{answers.servers}, "server"));
   if (!o.attempt_timeout.empty()) text += ", attempt timeout " + o.attempt_timeout;
   text += "; what goes wrong: " + answers.fault;
-  for (const std::string& edit : o.edits) text += "; " + scenario::printable_line(edit);
+  for (const std::string& edit : o.edits) {
+    if (!scenario::describes_system(edit.substr(0, edit.find('=')))) continue;
+    text += "; " + scenario::printable_line(edit);
+  }
   return text + ".";
 }
 
