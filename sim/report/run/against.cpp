@@ -213,7 +213,7 @@ void compare_keys(Against& found, const Evaluation& e) {
     }
     found.keys.push_back(std::move(d));
   }
-  std::ranges::stable_partition(found.keys, is_given);
+  std::stable_partition(found.keys.begin(), found.keys.end(), is_given);
   for (const FileRecord& file : now.files) {
     const auto other = std::ranges::find(before.files, file.name, &FileRecord::name);
     if (other != before.files.end() && *other != file) found.inputs.push_back(file.name);
