@@ -73,8 +73,8 @@ add_mutant(double-refund retry retry_strategy.cpp
   "more retry quota was given back than had been taken")
 
 add_mutant(late-arrival model service/services.cpp
-  "a.arrived = state_.now;"
-  "if (!MUTANT || a.id != AttemptId{7}) a.arrived = state_.now;"
+  "a.arrived = now;"
+  "if (!MUTANT || a.id != AttemptId{7}) a.arrived = now;"
   "Little's law: attempts at the service")
 
 add_mutant(lost-execution model service/services.cpp

@@ -205,7 +205,7 @@ TEST_CASE("A policy replaces all limits of its client, in whatever spelling", "[
       "bulkhead.max_concurrent = 4  # c\n");
   const char* spellings[] = {
       "breaker.preset = \"custom\"\nbreaker.open = \"9s\"\nbulkhead.queue = 3\n"
-      "send_rate.rate = 7\nmax_connections = 7\nconnection_wait = \"1s\"\nconnection_queue = 3\n",
+      "send_rate.rate = 7\n",
       "breaker = { preset = \"custom\", open = \"9s\" }\nbulkhead = {\n  queue = 3 }\n"
       "send_rate = { rate = 7 }\nretry = { mode = \"standard\" }\n",
       "\n[client.web.breaker]\n# of the library\npreset = \"custom\"\n\n[client.web.bulkhead]\n"
@@ -220,6 +220,12 @@ TEST_CASE("A policy replaces all limits of its client, in whatever spelling", "[
   // What the new policy does not say is not left behind.
   policy.keys = {{"retry.mode", "\"none\"", "r"}};
   CHECK(with_policy(with, "web", policy, "x") == joined(""));
+  // Connections are the user's own, unless the policy says anything of them.
+  const std::string pool = "max_connections = 7\nconnection_wait = \"1s\"\n";
+  CHECK(with_policy(head + pool + tail, "web", policy, "x") == joined(pool));
+  policy.keys = {{"max_connections", "9", "m"}, {"retry.mode", "\"none\"", "r"}};
+  CHECK(with_policy(head + pool + tail, "web", policy, "x") ==
+        joined("max_connections = 9  # m\n"));
 }
 
 TEST_CASE("A client group without a table of its own keeps its spelling", "[import]") {
