@@ -305,7 +305,7 @@ bool Field::is_used_in_part() const {
     const std::string_view rest = std::string_view(at->first).substr(path_.size());
     if (rest.empty() || rest.front() == '.' || rest.front() == '[') return true;
   }
-  return false;
+  return reading_->opened.contains(path_);
 }
 
 void Field::leave(std::string why) const {

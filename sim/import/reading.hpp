@@ -118,7 +118,7 @@ class Field {
         path_, value_ == nullptr ? Place() : Place{.line = value_->line, .column = value_->column});
   }
   bool is_used() const { return reading_->used.contains(path_); }
-  /// Whether the field, or a field in it, is used.
+  /// Whether the field, or a field in it, is used, or one in it has been looked for.
   bool is_used_in_part() const;
   /// Whether the field's value has been listed before, at another place; marks it as listed.
   bool is_listed() const;

@@ -344,7 +344,7 @@ class RiskReport {
   bool shows_levels() const {
     return std::ranges::any_of(rows_, [](const RiskRow& r) {
       return r.study.drawn && std::ranges::any_of(return_levels(*r.study.drawn), [](const auto& l) {
-               return l.budget_used.high > 0;
+               return l.budget_used.mean > 0;
              });
     });
   }
@@ -409,7 +409,7 @@ class RiskReport {
         said_long_time(means.disturbed_s), 100 * means.availability, is_one ? "uses" : "use",
         used_text(means.budget_used), said_long_time(means.outage_s)));
     const std::vector<ReturnLevel> levels = return_levels(drawn);
-    if (!levels.empty() && levels.back().budget_used.high > 0) {
+    if (!levels.empty() && levels.back().budget_used.mean > 0) {
       const ReturnLevel& worst = levels.back();
       all.push_back(fmt::format("Once in {:.0f} such periods it is {} of the budget or more.",
                                 worst.periods, used_text(worst.budget_used.mean)));
