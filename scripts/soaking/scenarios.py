@@ -452,6 +452,8 @@ class Generator:
         if key.name == "operation":
             return self.random.choice(["o0", "o1", ["o0", "o1"]])
         if key.name in ("breaker.failures", "breaker.ignored"):
+            if self.chance(0.3):
+                return key.else_word
             return self.random.sample(ERROR_CLASSES, self.random.choice([1, 2, 3]))
         if key.name in ("retry.on", "retry.not_on", "retry_not_on", "retry.base_after"):
             return self.draw_errors(key.name == "retry.base_after")
