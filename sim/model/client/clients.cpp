@@ -502,10 +502,7 @@ RETRYSIM_IN_LOOP void Clients::end_attempt(ClientGroup& g, Request& r, Attempt& 
 void Clients::end_connection(ClientGroup& g, const Request& r, const Attempt& a,
                              ResponseClass answer) {
   if (g.balanced) network_.ended(a, result_of(answer));
-  if (g.breaker_of_attempts) {
-    const bool ok = answer == ResponseClass::kSuccess;
-    breakers_.ended(g, r, a, ok ? answer : g.errors[a.answer].to_breaker());
-  }
+  if (g.breaker_of_attempts) breakers_.ended(g, r, a, g.errors[a.answer].to_breaker());
   if (!g.pools_connections) return;
   connections_.give_back(g, r, leaves_connection_usable(answer));
 }
