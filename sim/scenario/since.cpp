@@ -88,7 +88,7 @@ class KeyInScenario {
 
 namespace {
 
-constexpr std::string_view kKnownReleases[] = {"0.2.0"};
+constexpr std::string_view kKnownReleases[] = {"0.2.0", "0.3.0"};
 
 /// The SDK of a client group without its version, under its own name.
 std::string sdk_of_group(const KeyInScenario& k) {
@@ -362,7 +362,10 @@ std::vector<ChangeSince> changes_since(const LoadedScenario& loaded, std::string
   return found;
 }
 
-std::string_view changes_of_all(std::string_view) {
+std::string_view changes_of_all(std::string_view release) {
+  if (release != kKnownReleases[0]) {
+    return "Everything else is as it was: a run with the same seed has the same results.";
+  }
   return "Apart from that, a run with the same seed has the events of 0.2.0; autocorrelation, "
          "spectral_peak_ratio and spectral_p_value may differ in their last digits. Sentences, "
          "predictions, and the intervals of advise, choose and fit may be others: see Changed "

@@ -136,6 +136,7 @@ service_time = "1ms"
 TEST_CASE("a release is named with or without its last number") {
   CHECK(known_release("0.2") == "0.2.0");
   CHECK(known_release("0.2.0") == "0.2.0");
+  CHECK(known_release("0.3") == "0.3.0");
   CHECK(problem_of("0.1") == "since = \"0.1\" is too old: changes are recorded since 0.2.0");
   CHECK(problem_of("99.0") ==
         "since = \"99.0\" is newer than this program, which is " RETRYSIM_VERSION);
