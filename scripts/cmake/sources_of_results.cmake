@@ -5,8 +5,8 @@
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   get_filename_component(sources_root ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
   set(sources_of_results include/retrysim/*.hpp sim/kernel/*.?pp sim/retry/*.?pp sim/flow/*.?pp
-    sim/scenario/*.?pp sim/measure/*.?pp sim/estimate/splitting.?pp sim/model/*.?pp
-    sim/explain/*.?pp sim/execution/archive.hpp sim/execution/members.hpp
+    sim/scenario/*.?pp sim/measure/*.?pp sim/estimate/*.?pp sim/model/*.?pp
+    sim/prediction/*.?pp sim/explain/*.?pp sim/execution/archive.hpp sim/execution/members.hpp
     sim/execution/run_bytes.?pp sim/execution/units.?pp)
   list(TRANSFORM sources_of_results PREPEND ${sources_root}/)
   file(GLOB_RECURSE sources_of_results RELATIVE ${sources_root} CONFIGURE_DEPENDS

@@ -42,15 +42,15 @@ class SourcesOfResults(unittest.TestCase):
         self.assertEqual(len(hashes), 4)
 
     def test_the_parts_that_decide(self):
-        """Each part below the searches, and none that only asks or shows."""
+        """Each part below the searches, and none that only asks or shows. A row of metrics is made
+        by `estimate`, figures for verdicts by `explain`, which asks `prediction`."""
         globbed = re.search(r"set\(sources_of_results[^)]*\)", SCRIPT.read_text())[0]
-        for part in ("kernel", "retry", "measure", "scenario", "model", "explain"):
+        for part in ("kernel", "retry", "flow", "measure", "scenario", "estimate", "model",
+                     "prediction", "explain"):
             self.assertIn(f"sim/{part}/*.?pp", globbed)
         self.assertIn("include/retrysim/*.hpp", globbed)
         for part in ("cli", "report", "experiment"):
             self.assertNotIn(f"sim/{part}/", globbed)
-        # A repetition of splitting is a unit; all other estimates are made of units.
-        self.assertEqual(re.findall(r"sim/estimate/\S+", globbed), ["sim/estimate/splitting.?pp"])
 
     def test_a_changed_line(self):
         """In the project itself, with the very patterns of the script."""
@@ -79,10 +79,11 @@ class SourcesOfResults(unittest.TestCase):
 
             whole = hash_with()
             for name in ("model/run/world.cpp", "kernel/functions.hpp", "retry/presets.cpp",
-                         "scenario/resolve/services.cpp", "measure/metrics/metrics.cpp"):
+                         "scenario/resolve/services.cpp", "measure/metrics/metrics.cpp",
+                         "estimate/summary.cpp", "prediction/facts/service_load.cpp"):
                 self.assertNotEqual(hash_with(name, "\n// changed\n"), whole, name)
             for name in ("cli/run.cpp", "report/run/text.cpp", "experiment/tip.cpp",
-                         "estimate/summary.cpp", "execution/store.cpp"):
+                         "execution/store.cpp"):
                 self.assertEqual(hash_with(name, "\n// changed\n"), whole, name)
             self.assertEqual(hash_with(), whole)
 
