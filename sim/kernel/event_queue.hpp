@@ -181,9 +181,9 @@ class Tournament {
 /// How the queue treats the events of a source.
 enum class SourceRole : std::uint8_t {
   kPlain,
-  kAnswer,   ///< precedes timeouts of the same instant
-  kTimer,    ///< may have been cancelled
-  kTimeout,  ///< may have been cancelled, and lets answers go first
+  kAnswer,       ///< precedes timeouts of the same instant
+  kCancellable,  ///< may have been cancelled
+  kTimeout,      ///< may have been cancelled, and lets answers go first
 };
 
 class EventQueue {
@@ -192,7 +192,7 @@ class EventQueue {
   /// added before anything else is done, those whose events can be cancelled after the others.
   std::uint32_t add(SourceRole role) {
     const auto source = static_cast<std::uint32_t>(roles_.size());
-    const bool is_certain = role < SourceRole::kTimer;
+    const bool is_certain = role < SourceRole::kCancellable;
     assert(!is_certain || certain_ == source);
     certain_ += is_certain;
     roles_.push_back(role);
@@ -216,7 +216,7 @@ class EventQueue {
   };
 
   /// The next event. `true_head(source)` gives the key of the next pending event of a source of
-  /// role timer or timeout.
+  /// role cancellable or timeout.
   template <class TrueHead>
   Next next(TrueHead&& true_head) {
     for (;;) {
@@ -228,7 +228,7 @@ class EventQueue {
         tournament_.update(source, head);
         continue;
       }
-      if (roles_[source] == SourceRole::kTimer) return {source, time};
+      if (roles_[source] == SourceRole::kCancellable) return {source, time};
       return {answer_at(time, source), time};
     }
   }

@@ -120,7 +120,7 @@ class ClientEnds {
   void end_window() { clients_ = 0; }
 
   /// Prefetches the counts of a client one of whose requests may end soon.
-  [[gnu::always_inline]] void expect(std::uint32_t client) const {
+  [[gnu::always_inline]] void prefetch(std::uint32_t client) const {
     if (client < clients_) kernel::prefetch(counts_[client]);
   }
   void succeeded(std::uint32_t client) {
@@ -250,6 +250,8 @@ class PassageCounts {
   void evicted(bool in_cohort) { evicted_ += in_cohort; }
   /// The service will not serve the attempt: told when it decides that, regardless of the answer.
   void refused(bool in_cohort) { refused_ += in_cohort; }
+  /// The service will not serve the attempt and sends no answer, because nobody waits for one or by
+  /// its rule.
   void dropped(bool in_cohort) { dropped_ += in_cohort; }
   /// The client of an attempt has a success, although a call of the service had failed.
   void degraded(bool in_cohort) { degraded_ += in_cohort; }

@@ -122,6 +122,7 @@ class alignas(64) ServiceRecorder {
   // Events of attempts, which are reported to the client groups that send them, too.
   void arrived() { ++flow_.arrivals; }
   void admitted() { ++flow_.admitted; }
+  /// Refused by a full queue, a limit or because of its wait, whatever the answer.
   void rejected() { ++flow_.rejected; }
   void throttled() { ++flow_.throttled; }
   /// An attempt meets an adaptive limit on concurrency; the largest number: no limit at present.

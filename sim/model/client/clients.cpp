@@ -188,7 +188,7 @@ void Clients::next_arrival(ClientGroup& g) {
                    next.time < state_.end_of_submissions ? next : EventKey::never());
   state_.note_event(EventKind::kArrival, arrival.entity);
   const ClientId client(arrival.client);
-  if (g.gated) gate_.expect(g, ClientId(g.arrivals->next_client()));
+  if (g.gated) gate_.prefetch_limiter(g, ClientId(g.arrivals->next_client()));
   if (g.polling) return jobs_.begin(g, client, arrival.entity);
   submit(g, client, arrival.entity);
 }
@@ -410,7 +410,7 @@ RETRYSIM_IN_LOOP void Clients::send(ClientGroup& g, Request& r) {
   r.attempt = a.id;
   stats::ClientRecorder& recorder = *g.recorder;
   recorder.sent(r.in_cohort, a.number, now);
-  recorder.by_client.expect(r.client);
+  recorder.by_client.prefetch(r.client);
   timeouts_.arm(g, r);
   if (g.hedges) hedging_.schedule(g, r);
   network_.send(g, a);
@@ -737,10 +737,10 @@ void Clients::close() {
 // --- Timers of clients and requests: thinking, backing off, waiting to send or to hedge.
 
 // With very many clients or requests, what a timer is about is seldom in the cache when it is due.
-inline void Clients::expect(const kernel::TimerEntry& timer) const {
+inline void Clients::prefetch_for(const kernel::TimerEntry& timer) const {
   switch (static_cast<EventKind>(timer.kind & 0xff)) {
     case EventKind::kThinkEnd:
-      return loops_.expect(groups_[GroupId(timer.kind >> 8)], ClientId(timer.entity));
+      return loops_.prefetch_client(groups_[GroupId(timer.kind >> 8)], ClientId(timer.entity));
     case EventKind::kCheckDue:
       return;
     default:
@@ -750,7 +750,7 @@ inline void Clients::expect(const kernel::TimerEntry& timer) const {
 
 RETRYSIM_FLATTEN void Clients::timer_due() {
   const kernel::TimerEntry timer =
-      state_.timers.pop([this](const kernel::TimerEntry& soon) { expect(soon); });
+      state_.timers.pop([this](const kernel::TimerEntry& soon) { prefetch_for(soon); });
   state_.queue.set(state_.timer_source, state_.timers.head());
   const auto kind = static_cast<EventKind>(timer.kind & 0xff);
   ClientGroup& g = groups_[GroupId(timer.kind >> 8)];
@@ -1093,7 +1093,7 @@ Time Timeouts::end_of_wait(const Attempt& a) const {
 
 RETRYSIM_IN_LOOP Request& Timeouts::expired(ClientGroup& g) {
   Request& r = *g.timers.timeouts.front();
-  // Update the event queue now: its next look would otherwise find an event that no longer exists.
+  // The event queue is told now, which saves it a look at an event that no longer exists.
   state_.queue.set(g.timers.timeout_source, look_ahead(r.timeout.in_lane.next()));
   return r;
 }

@@ -194,7 +194,7 @@ class Hedging {
 /// A request as its client sees it, from submission to end. It goes through these steps, each of
 /// which calls the next one or leaves it to an event:
 ///
-///   submit -> begin_attempt (the gates) -> send -> Network
+///   submit -> begin -> begin_attempt (the gates, which not every group has) -> send -> Network
 ///   Network -> answered, or an event: time_out
 ///   -> succeed: finish; or fail (the retry strategy) -> back_off -> begin_attempt, or finish
 ///
@@ -299,7 +299,7 @@ class Clients {
   void go_on(ClientGroup& g, Request& r);
   RETRYSIM_IN_LOOP void send(ClientGroup& g, Request& r);
   [[gnu::noinline]] void prepare_extras(ClientGroup& g, Request& r, Attempt& a);
-  [[gnu::always_inline]] inline void expect(const kernel::TimerEntry& timer) const;
+  [[gnu::always_inline]] inline void prefetch_for(const kernel::TimerEntry& timer) const;
   [[gnu::noinline]] void check_due(ClientGroup& g, std::uint32_t job);
   [[gnu::noinline]] void send_wait_over(ClientGroup& g, Request& r);
   [[gnu::noinline]] void hedge_due(ClientGroup& g, Request& r, std::uint64_t sequence);

@@ -23,7 +23,8 @@ void SendGate::prepare() {
     Queues& own = queues_.emplace_back();
     if (!g.states->limit_send_rate() || g.holder != g.index) continue;
     own.take_memory(g.states->limiters(), claim);
-    own.source = state_.add_source(EventKind::kSendTokenDue, g.index, kernel::SourceRole::kTimer);
+    own.source =
+        state_.add_source(EventKind::kSendTokenDue, g.index, kernel::SourceRole::kCancellable);
   }
 }
 

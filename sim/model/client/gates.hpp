@@ -102,7 +102,7 @@ class SendGate {
   void prepare();
   [[gnu::noinline]] GateResult pass(ClientGroup& g, Request& r);
   /// The client is going to make a request soon: fetches from memory where its limiter is.
-  [[gnu::always_inline]] void expect(const ClientGroup& g, ClientId client) const {
+  [[gnu::always_inline]] void prefetch_limiter(const ClientGroup& g, ClientId client) const {
     if (!g.states->limit_send_rate() || g.keeps_states_apart) return;
     kernel::prefetch(g.states->limiter_place(g.states->limiter_of(client)));
   }

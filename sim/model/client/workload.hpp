@@ -50,7 +50,7 @@ class ClosedLoop {
   }
 
   /// The client's think time is going to end soon.
-  [[gnu::always_inline]] void expect(const ClientGroup& g, ClientId client) const {
+  [[gnu::always_inline]] void prefetch_client(const ClientGroup& g, ClientId client) const {
     kernel::prefetch(clients_[g.index].ordinals[client]);
   }
 

@@ -66,7 +66,7 @@ enum class EventKind : std::uint8_t {
   kCheckDue,
   kHealthCheck,
   kEjection,  ///< a balancer looks at its instances, or the penalty of one is over
-  // Kinds of sources only; their events are of a kind above.
+  // Kinds of sources; their events, but for the last kind, are of a kind above.
   kVaryingTimeout,
   kCallersDeadline,
   kAttemptOutOfOrder,

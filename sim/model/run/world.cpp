@@ -155,13 +155,14 @@ RETRYSIM_IN_LOOP EventKey World::true_head(std::uint32_t source) const {
       return clients_.next_send_token(GroupId(s.index));
     case EventKind::kConnectionWaitEnd:
       return clients_.next_end_of_connection_wait();
-    default:
+    default:  // kDeadline
       return clients_.next_deadline(GroupId(s.index));
   }
 }
 
 void World::dispatch(std::uint32_t source) {
   // Sources are told apart by number, because their kind would first have to be read from memory.
+  // The timers, number 0, wrap around to a large number in the first comparison.
   const EventSource& s = state_.sources[source];
   if (source - 1 < completion_sources_) return services_.complete(*s.instance);
   if (source == kTimerSource) return clients_.timer_due();

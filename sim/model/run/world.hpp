@@ -1,4 +1,4 @@
-// The simulated world of one replication: five modules, and the loop that tells them of their
+// The simulated world of one replication: four modules, and the loop that tells them of their
 // events, one after the other. The life of a request:
 //
 //   Clients --send--> Network --arrive--> Services         (asking Effects on the way)

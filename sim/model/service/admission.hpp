@@ -88,7 +88,7 @@ class Throttle {
   /// Operations or keys that a limit of their own concerns, by the number of that.
   using Numbers = std::vector<std::uint32_t>;
 
-  explicit Throttle(const ThrottleSpec& spec) : others_(spec), has_limits_(spec.has_limits()) {
+  explicit Throttle(const ThrottleSpec& spec) : others_(spec) {
     const bool by_key = !spec.keys.empty();
     for (const ThrottleLimit& limit : by_key ? spec.keys : spec.operations) {
       const bool unlimited = limit.rate <= 0;
@@ -102,7 +102,6 @@ class Throttle {
     for (std::size_t i = 0; i < limits_.size(); ++i) limits_[i].concerns = numbers.at(i);
     std::ranges::stable_sort(limits_, {}, &Limit::concerns);
   }
-  bool has_limits() const { return has_limits_; }
 
   /// True if an attempt may pass: one of `number` of client group `group` where each client has an
   /// allowance; where each operation or key has one, that of this number.
@@ -132,7 +131,6 @@ class Throttle {
   };
 
   Allowances others_;
-  bool has_limits_;
   std::vector<Limit> limits_;  // in the order of what they concern
 };
 

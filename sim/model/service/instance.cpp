@@ -185,7 +185,7 @@ void Instance::start(Attempt& a, Time now) {
 
 void Instance::remove_from_queue(const Attempt& a, Time now) {
   assert(a.stage == Attempt::Stage::kQueued);
-  leave_unserved(a, now);
+  count_wait_of_unserved(a, now);
   queue_.leave(a);
   RETRYSIM_TELL(Step::kLeftQueue, now, a);
 }
@@ -195,7 +195,7 @@ std::vector<std::uint32_t> Instance::take_all(Time now) {
   StopCounter<> stop;
   while (Attempt* a = queue_.take(now)) {
     stop.count();
-    leave_unserved(*a, now);
+    count_wait_of_unserved(*a, now);
     RETRYSIM_TELL(Step::kLeftQueue, now, *a);
     // A second call may have the session of the first.
     if (a->is(Attempt::kHasSession)) effects_->drop_session(*a);

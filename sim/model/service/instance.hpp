@@ -365,7 +365,7 @@ class Instance {
   void remove_from_queue(const Attempt& a, Time now);
   /// Counts the time of an attempt that has been taken from the queue but is not started, or that
   /// has arrived but is not admitted.
-  void leave_unserved(const Attempt& a, Time now) {
+  void count_wait_of_unserved(const Attempt& a, Time now) {
     time_queued_.add(time_between(a.arrived, now));
   }
 

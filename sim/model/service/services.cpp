@@ -164,7 +164,7 @@ RETRYSIM_IN_LOOP void Services::arrive(Attempt& a) {
     if (s.traits().evicts && admission == Instance::Admission::kFull)
       admission = admit_in_place_of_another(a);
     if (admission >= Instance::Admission::kFull) {
-      return overflow(
+      return refuse(
           a, admission == Instance::Admission::kFull ? Refusal::kQueueFull : Refusal::kLimit);
     }
   }
@@ -262,12 +262,12 @@ Instance::Admission Services::admit_in_place_of_another(Attempt& newcomer) {
   RETRYSIM_TELL(Step::kLeftQueue, state_.now, *out);
   watch_.leave(*out);
   out->clients->recorder->passage.evicted(out->in_cohort);
-  overflow(*out, Refusal::kQueueFull);
+  refuse(*out, Refusal::kQueueFull);
   return s.admit_instead(newcomer, state_.now);
 }
 
 // The queue does not take the attempt, or sheds it.
-RETRYSIM_IN_LOOP void Services::overflow(Attempt& a, Refusal refusal) {
+RETRYSIM_IN_LOOP void Services::refuse(Attempt& a, Refusal refusal) {
   Instance& s = *a.at;
   const bool no_answer = s.spec().rejection.overflow == Overflow::kDrop;
   const std::uint16_t answer = state_.answers.of_service(s.place.service).refused(refusal);
@@ -276,7 +276,7 @@ RETRYSIM_IN_LOOP void Services::overflow(Attempt& a, Refusal refusal) {
   if (!no_answer && !state_.is_throttling(a, answer)) passage.rejected(a.in_cohort);
   passage.refused(a.in_cohort);
   if (!no_answer) return turn_away(a, answer);
-  s.leave_unserved(a, state_.now);
+  s.count_wait_of_unserved(a, state_.now);
   a.clients->recorder->passage.dropped(a.in_cohort);
   attempts_.discard(a);
 }
@@ -285,7 +285,7 @@ RETRYSIM_IN_LOOP void Services::overflow(Attempt& a, Refusal refusal) {
 void Services::turn_away(Attempt& a, std::uint16_t answer) {
   Instance& s = *a.at;
   if (s.spec().rejection.cost == Duration::zero()) {
-    s.leave_unserved(a, state_.now);
+    s.count_wait_of_unserved(a, state_.now);
     return network_.answer(a, answer);
   }
   a.answer = answer;
@@ -403,7 +403,7 @@ bool Services::leaves_unserved(Attempt& a) {
   if (!s.sheds(a, state_.now)) return false;
   RETRYSIM_TELL(Step::kLeftQueue, state_.now, a);
   watch_.leave(a);
-  overflow(a, Refusal::kShed);
+  refuse(a, Refusal::kShed);
   return true;
 }
 
@@ -417,7 +417,7 @@ void Services::time_wait(const Attempt& a) {
 void Services::drop_from_queue(Attempt& a) {
   RETRYSIM_TELL(Step::kLeftQueue, state_.now, a);
   watch_.leave(a);
-  a.at->leave_unserved(a, state_.now);
+  a.at->count_wait_of_unserved(a, state_.now);
   a.clients->recorder->passage.dropped(a.in_cohort);
 }
 

@@ -130,7 +130,7 @@ class Services {
   bool meets_random_error(Attempt& a);
   bool passes_throttle(const Attempt& a, Instance& keeper) const;
   [[gnu::noinline]] Instance::Admission admit_in_place_of_another(Attempt& newcomer);
-  RETRYSIM_IN_LOOP void overflow(Attempt& a, Refusal refusal);
+  RETRYSIM_IN_LOOP void refuse(Attempt& a, Refusal refusal);
   void turn_away(Attempt& a, std::uint16_t answer);
 
   void serve_queue(Instance& s);

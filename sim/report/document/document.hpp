@@ -1,6 +1,7 @@
 // The output of a command, described once. A report describes its result as a `Document`:
 // paragraphs, tables with typed cells, figures and notes. The text on a terminal, the CSV tables
-// and result.json are renderings of it, which do not know the command.
+// and result.json are renderings of it, which do not know the command. (One exception: of a sweep,
+// only the first point is kept for pictures over time.)
 //
 // SPDX-License-Identifier: MIT
 #pragma once

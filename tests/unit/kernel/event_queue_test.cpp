@@ -55,7 +55,7 @@ TEST_CASE("An event that is offered counts only if it is the earliest of its sou
 }
 
 TEST_CASE("A timer that was cancelled does not fire") {
-  const SourceRole role = GENERATE(SourceRole::kTimer, SourceRole::kTimeout);
+  const SourceRole role = GENERATE(SourceRole::kCancellable, SourceRole::kTimeout);
   EventQueue queue;
   const std::uint32_t other = queue.add(SourceRole::kPlain);
   const std::uint32_t timers = queue.add(role);
@@ -72,7 +72,8 @@ TEST_CASE("A timer that was cancelled does not fire") {
 }
 
 TEST_CASE("Only timeouts let an answer of the same instant go first") {
-  const SourceRole role = GENERATE(SourceRole::kPlain, SourceRole::kTimer, SourceRole::kTimeout);
+  const SourceRole role =
+      GENERATE(SourceRole::kPlain, SourceRole::kCancellable, SourceRole::kTimeout);
   EventQueue queue;
   const std::uint32_t plain = queue.add(SourceRole::kPlain);
   const std::uint32_t answers = queue.add(SourceRole::kAnswer);
@@ -129,7 +130,7 @@ TEST_CASE("The event queue agrees with a list of all events") {
     Draws draws(RandomKey(1, sources), {i, 0, 0, Purpose::kArrival});
     const std::uint32_t s = draws.below(sources);
     std::vector<EventKey>& keys = model.pending[s];
-    const bool cancels = model.roles[s] >= SourceRole::kTimer && draws.below(3) == 0;
+    const bool cancels = model.roles[s] >= SourceRole::kCancellable && draws.below(3) == 0;
     if (cancels && !keys.empty()) {
       keys.erase(keys.begin() + draws.below(static_cast<std::uint32_t>(keys.size())));
     } else {

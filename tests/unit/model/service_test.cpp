@@ -60,7 +60,7 @@ TEST_CASE("service: attempts are served, wait, or find the queue full, and their
   CHECK(c.admission == Admission::kFull);
   CHECK(c.service.in_system() == 2);
   CHECK(c.service.queued() == 1);
-  c.service.leave_unserved(refused, since_start(50));  // at once
+  c.service.count_wait_of_unserved(refused, since_start(50));  // at once
   CHECK(c.has_spent(0, 0));
   CHECK(c.service.take_from_queue(since_start(50)) == nullptr);  // no server
 
