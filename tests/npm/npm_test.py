@@ -206,7 +206,8 @@ class Process(PackageTest):
         while not asked.endswith(b": "):
             asked += os.read(ours, 1024)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=60), -signal.SIGINT)
+        # 130 if it has looked up just before it waits for the answer.
+        self.assertIn(process.wait(timeout=60), (-signal.SIGINT, 130))
         os.close(ours)
 
     def test_pipes(self):
