@@ -628,6 +628,7 @@ bool is_of_others(const fs::path& folder) {
 void check_writable(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
+  // What some libraries say of a file in its place.
   if (error == std::errc::file_exists) error = std::make_error_code(std::errc::not_a_directory);
   if (!error && ::access(folder.c_str(), W_OK | X_OK) != 0) {
     error.assign(errno, std::generic_category());

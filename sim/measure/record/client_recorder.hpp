@@ -250,8 +250,8 @@ class PassageCounts {
   void evicted(bool in_cohort) { evicted_ += in_cohort; }
   /// The service will not serve the attempt: told when it decides that, regardless of the answer.
   void refused(bool in_cohort) { refused_ += in_cohort; }
-  /// The service will not serve the attempt and sends no answer, because nobody waits for one or by
-  /// its rule.
+  /// The service will not serve the attempt and sends no answer: nobody waits for one, or the
+  /// service answers none that it refuses.
   void dropped(bool in_cohort) { dropped_ += in_cohort; }
   /// The client of an attempt has a success, although a call of the service had failed.
   void degraded(bool in_cohort) { degraded_ += in_cohort; }
