@@ -570,10 +570,11 @@ void Document::write_text(StandardOutput& out, std::size_t columns,
   for (const Part* answer : answers) write_part(out, *answer, columns);
 }
 
-JsonText Document::members_text() const {
+JsonText Document::members_text(std::span<const std::string_view> without) const {
   JsonText text;
   text.begin_object();
   for (const auto& [name, write] : members_) {
+    if (std::ranges::find(without, name) != without.end()) continue;
     text.key(name);
     write(text);
   }
@@ -653,8 +654,7 @@ void Document::write_files(ResultFolder& folder) const {
   }
   folder.write(std::string(kResultJson), [&](Sink& sink) {
     JsonText text = members_text();
-    JsonText whole = text;
-    auto members = json_in(kResultJson, whole.end_object().take(), kSaidInTables);
+    auto members = json_in(kResultJson, members_text(kSaidInTables).end_object().take());
     auto pictures = pictures_of(members, [&](std::string_view name) { return tables.find(name); });
     text.key("pictures").json(pictures);
     take_apart(pictures);

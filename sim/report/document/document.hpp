@@ -367,7 +367,8 @@ class Document {
 
   using LinesOfWidth = std::function<std::string(std::size_t)>;
   using Part = std::variant<Paragraph, std::string, TextTable, LinesOfWidth>;
-  JsonText members_text() const;  ///< the members as an object without its end
+  /// The members as an object without its end, but those named in `without`.
+  JsonText members_text(std::span<const std::string_view> without = {}) const;
   static std::string text_of_part(const Part& part, std::size_t columns);
   static void write_part(StandardOutput& out, const Part& part, std::size_t columns);
 

@@ -467,13 +467,17 @@ class RunPictures {
       add("failures", "Attempts that failed, by reason", "1/s", "retries", std::move(failures),
           true);
     }
-    std::erase_if(found, [&](const Draft& d) {
-      if (is_template_) return d.lines.empty();
-      return d.lines.empty() ||
-             (d.is_optional && std::all_of(d.lines.begin(), d.lines.end(),
-                                           [](const Line& l) { return l.bins.is_nothing(); }));
-    });
-    return found;
+    const auto says_something = [&](const Draft& d) {
+      if (is_template_ || !d.is_optional) return !d.lines.empty();
+      return !std::ranges::all_of(d.lines, [](const Line& l) { return l.bins.is_nothing(); });
+    };
+    std::vector<Draft> drawn;
+    for (Draft& draft : found) {
+      stop_point();  // a thousand lines are freed
+      Draft one = std::move(draft);
+      if (says_something(one)) drawn.push_back(std::move(one));
+    }
+    return drawn;
   }
 
   /// Adds panels of queues, without services at which every attempt finds a server.

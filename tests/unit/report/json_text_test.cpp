@@ -101,6 +101,18 @@ TEST_CASE("JSON text: writing and reading end when they are asked to") {
   CHECK_THROWS_AS(read_json(folder.path() / "large.json"), retrysim::Interrupted);
 }
 
+TEST_CASE("JSON of results: looking for what is left out ends when it is asked to") {
+  std::atomic<bool> stop{false};
+  const retrysim::StopScope scope(&stop);
+  std::string text = "{\n  \"summary\": [";
+  for (int i = 0; i < 50'000; ++i) text += "\n    1,";
+  text += "\n    1\n  ],\n  \"last\": 3\n}\n";
+  constexpr std::array<std::string_view, 1> kSkip = {"summary"};
+  CHECK(json_in("a.json", text, kSkip) == Json({{"last", 3}}));
+  stop = true;
+  CHECK_THROWS_AS(json_in("a.json", text, kSkip), retrysim::Interrupted);
+}
+
 TEST_CASE("JSON of results: what is left out is left out of a sealed text, too") {
   // Texts and names that look like members of the outermost object, but are inside of one.
   Json json;
