@@ -526,7 +526,7 @@ Options<StrategyOptions> strategy_options() {
   return std::vector<Option<O>>{
       {{"mode", "MODE",
         "none, legacy, standard, adaptive or custom; required, unless --sdk names a version, whose "
-        "default it then is"},
+        "default it then is, or has only one"},
        into(&O::mode)},
       {{"responses", "LIST",
         "answers to the attempts: responses separated by ',', calls by ';'. A response is an HTTP "
@@ -580,10 +580,22 @@ Options<StrategyOptions> strategy_options() {
        [](O& o, const std::string& text) { o.format = parse_format(text); }}};
 }
 
+/// The only mode of an SDK. Throws UsageError if it has several, or is not known.
+std::string only_mode(const std::string& sdk) {
+  std::vector<std::string> modes;
+  for (const Preset& preset : presets()) {
+    const bool is_new = std::ranges::find(modes, preset.mode) == modes.end();
+    if (!sdk.empty() && preset.sdk == canonical_sdk(sdk) && is_new) modes.emplace_back(preset.mode);
+  }
+  if (modes.size() == 1) return modes.front();
+  if (modes.empty()) throw UsageError("--mode is missing; expected one such as --mode standard");
+  throw UsageError(
+      fmt::format("--mode is missing; {} has the modes {}", sdk, fmt::join(modes, ", ")));
+}
+
 /// Completes options that depend on each other, and refuses those that cannot be combined.
 void settle(StrategyOptions& o) {
-  if (o.mode.empty() && !has_version(o.sdk))
-    throw UsageError("--mode is missing; expected one such as --mode standard");
+  if (o.mode.empty() && !has_version(o.sdk)) o.mode = only_mode(o.sdk);
   if (!o.responses && !o.file) {
     throw UsageError("--responses is missing; expected some, such as --responses '500,200'");
   }

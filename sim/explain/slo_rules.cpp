@@ -5,6 +5,8 @@
 #include "explain/rules.hpp"
 #include "explain/sources.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <string>
 #include <utility>
@@ -75,9 +77,20 @@ class Budget {
     return say("{} days", count(days, source / number(kDaySeconds), 6));
   }
 
+  /// As many significant digits as a share that somebody wrote has: 99.99999999 is not 100.
+  static int digits_of(double percent) {
+    int digits = 6;
+    const auto is_another = [percent](const std::string& text) {
+      return std::abs(std::stod(text) - percent) > 1e-13 * percent;
+    };
+    while (digits < 15 && is_another(fmt::format("{:.{}g}", percent, digits))) ++digits;
+    return digits;
+  }
+
   /// "availability: 99.9 % of the requests within 500 ms".
   Sentence objective() const {
-    const Figure share = count(100 * row_.slo->share, key(path_ + ".share") * number(100), 6);
+    const double percent = 100 * row_.slo->share;
+    const Figure share = count(percent, key(path_ + ".share") * number(100), digits_of(percent));
     Sentence words = say("{}: {} % of the requests", Name{row_.slo->name}, share);
     if (row_.slo->latency != Duration::max()) {
       words += say(" within {}", time(row_.slo->latency.in_seconds(), key(path_ + ".latency")));
