@@ -26,7 +26,7 @@ namespace retrysim::execution {
 
 /// An exception that a unit threw, in a form that can be sent.
 struct Failure {
-  enum Kind : std::uint8_t { kOther, kLimit, kInterrupted, kInvariant, kMemory };
+  enum Kind : std::uint8_t { kOther, kLimit, kInterrupted, kInvariant, kMemory, kRequest };
   std::size_t unit = 0;
   std::uint8_t kind = kOther;
   std::string message;
@@ -48,6 +48,8 @@ struct Failure {
       return {unit, kInvariant, e.what()};
     } catch (const std::bad_alloc& e) {
       return {unit, kMemory, e.what()};
+    } catch (const RequestError& e) {
+      return {unit, kRequest, e.text(RequestError::part)};  // parts are named at the owner
     } catch (const std::exception& e) {
       return {unit, kOther, e.what()};
     }
@@ -58,6 +60,7 @@ struct Failure {
     if (kind == kInterrupted) throw Interrupted();
     if (kind == kInvariant) throw InvariantViolated(message);
     if (kind == kMemory) throw std::bad_alloc();
+    if (kind == kRequest) throw RequestError(message);
     throw std::runtime_error(message);
   }
 };

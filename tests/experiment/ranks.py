@@ -79,6 +79,8 @@ COMMANDS = {
                    "client.web.arrivals.total_rate=200:600:100", "--dwell", "20s"],
 }
 MISTAKES = {
+    "left to chance": (["run", "outage.toml", "--set",
+                        'fault.x={ mtbf = "1h", length = "1s", speed = 0.5 }'], 2),
     "no such file": (["run", "none.toml"], 3),
     "no folder can be made": (["run", "outage.toml", "--out", "outage.toml"], 4),
     "too many events": (["run", "outage.toml", "--max-events", "20000"], 5),
