@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "python/work.hpp"
 
+#include <pthread.h>
 #include <pybind11/stl.h>
 #include <cmath>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace retrysim::python {
 namespace {
@@ -22,7 +30,109 @@ T value_of(const py::handle& value, const std::string& name, const char* expecte
   }
 }
 
+// --- Threads that wait for work ------------------------------------------------------------------
+
+class Hand;
+
+/// The threads that have nothing to do.
+class Idle {
+ public:
+  void add(Hand* hand) {
+    const std::lock_guard lock(mutex_);
+    hands_.push_back(hand);
+  }
+  /// One of them; null if there is none.
+  Hand* take() {
+    const std::lock_guard lock(mutex_);
+    if (hands_.empty()) return nullptr;
+    Hand* const hand = hands_.back();
+    hands_.pop_back();
+    return hand;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Hand*> hands_;
+};
+
+/// Never destroyed: its threads are there until the process ends. A child of fork() has none.
+Idle*& idle() {
+  static Idle* here = [] {
+    pthread_atfork(nullptr, nullptr, [] { idle() = new Idle; });
+    return new Idle;
+  }();
+  return here;
+}
+
+/// A thread that does one work after another.
+class Hand {
+ public:
+  /// An idle one, or a new one.
+  static Hand& any() {
+    if (Hand* const hand = idle()->take()) return *hand;
+    auto hand = std::make_unique<Hand>();
+    std::thread([hand = hand.get()] { hand->serve(); }).detach();
+    return *hand.release();
+  }
+
+  std::shared_ptr<Errand> take(std::function<void()> work) {
+    auto errand = std::make_shared<Errand>();
+    {
+      const std::lock_guard lock(mutex_);
+      work_ = std::move(work);
+      errand_ = errand;
+    }
+    asked_.notify_one();
+    return errand;
+  }
+
+ private:
+  [[noreturn]] void serve() {
+    while (true) {
+      std::unique_lock lock(mutex_);
+      asked_.wait(lock, [this] { return work_ != nullptr; });
+      std::exchange(work_, nullptr)();
+      const std::shared_ptr<Errand> errand = std::move(errand_);
+      lock.unlock();
+      // Before it is over, so that whoever asks next finds this one.
+      idle()->add(this);
+      errand->over();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable asked_;
+  std::function<void()> work_;
+  std::shared_ptr<Errand> errand_;
+};
+
 }  // namespace
+
+void Errand::over() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+}
+
+bool Errand::wait_for(std::chrono::milliseconds longest) {
+  // To sleep and be woken takes longer than many a short run.
+  constexpr auto kAwake = std::chrono::microseconds(500);
+  const auto until = std::chrono::steady_clock::now() + kAwake;
+  while (!over_ && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, longest, [this] { return over_.load(); });
+}
+
+void Errand::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return over_.load(); });
+}
+
+std::shared_ptr<Errand> in_another_thread(std::function<void()> work) {
+  return Hand::any().take(std::move(work));
+}
 
 Settings settings_of(const py::kwargs& given) {
   Settings settings;

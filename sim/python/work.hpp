@@ -12,11 +12,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 namespace retrysim::python {
 
@@ -33,6 +33,25 @@ struct Settings {
 /// py::type_error for any other name, and py::value_error for values out of range.
 Settings settings_of(const pybind11::kwargs& given);
 
+/// Work under way in another thread.
+class Errand {
+ public:
+  void over();
+  /// Waits, at most so long; whether it is over.
+  bool wait_for(std::chrono::milliseconds longest);
+  void wait();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> over_ = false;
+};
+
+/// Does `work`, which throws nothing, in another thread. Threads wait for the next work when they
+/// have done theirs: to start one, whose share of the heap is empty, takes longer than many a short
+/// run. Throws std::system_error if none can be started.
+std::shared_ptr<Errand> in_another_thread(std::function<void()> work);
+
 /// Calls `ask` with the options in another thread and waits for it; call it with the interpreter's
 /// lock. About twenty times a second the calling thread handles signals and calls `progress`: what
 /// either raises ends the work and is raised. What `ask` throws is thrown.
@@ -43,9 +62,6 @@ auto answer_of(const Settings& settings, F&& ask) {
   std::atomic<double> share = -1;
   std::optional<Found> answer;
   std::exception_ptr failure;
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;
 
   ReplicationOptions options;
   options.jobs = settings.jobs;
@@ -56,39 +72,31 @@ auto answer_of(const Settings& settings, F&& ask) {
   if (settings.max_memory) options.max_memory = *settings.max_memory;
   if (!settings.progress.is_none()) options.progress = [&](double now) { share = now; };
 
-  std::thread worker([&] {
+  const std::shared_ptr<Errand> errand = in_another_thread([&] {
     try {
       const StopScope scope(&stop);
       answer = ask(options);
     } catch (...) {
       failure = std::current_exception();
     }
-    const std::lock_guard lock(mutex);
-    done = true;
-    changed.notify_one();
   });
-  const auto wait = [&](std::chrono::milliseconds longest) {
+  const auto is_over = [&] {
     const pybind11::gil_scoped_release release;
-    std::unique_lock lock(mutex);
-    return changed.wait_for(lock, longest, [&] { return done; });
-  };
-  const auto finish = [&] {
-    const pybind11::gil_scoped_release release;
-    worker.join();
+    return errand->wait_for(std::chrono::milliseconds(50));
   };
   try {
     double shown = -1;
-    while (!wait(std::chrono::milliseconds(50))) {
+    while (!is_over()) {
       if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
       if (const double now = share; now != shown) settings.progress(shown = now);
     }
     if (!settings.progress.is_none() && !failure) settings.progress(1.0);
   } catch (...) {
     stop = true;
-    finish();
+    const pybind11::gil_scoped_release release;
+    errand->wait();
     throw;
   }
-  finish();
   if (failure) std::rethrow_exception(failure);
   return *std::move(answer);
 }

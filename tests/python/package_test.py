@@ -10,11 +10,13 @@ SPDX-License-Identifier: MIT
 
 import argparse
 import ast
+import concurrent.futures
 import contextlib
 import gc
 import io
 import json
 import math
+import multiprocessing
 import os
 import pickle
 import signal
@@ -67,6 +69,11 @@ def command(*arguments, folder=None):
     if done.returncode not in (0, 1):
         raise AssertionError(f"{arguments}: {done.stderr}")
     return done.stdout
+
+
+def successes_of(seed):
+    summary = retrysim.run(retrysim.from_text(SMALL, set=[f"seed={seed}"]))["summary"]
+    return float(summary["mean"][list(summary["metric"]).index("successes")])
 
 
 class WithFolder(unittest.TestCase):
@@ -500,6 +507,22 @@ class Working(WithFolder):
             time.sleep(0.001)
         worker.join()
         self.assertGreater(counted, 5)
+
+    def test_questions_of_several_threads(self):
+        """Threads that ask at the same time, again and again, have their own answers."""
+        expected = {seed: successes_of(seed) for seed in range(1, 5)}
+        self.assertEqual(len(set(expected.values())), 4)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(successes_of, [1, 2, 3, 4] * 5))
+        self.assertEqual(found, [expected[seed] for seed in [1, 2, 3, 4] * 5])
+
+    def test_child_of_a_process_that_has_asked(self):
+        """After fork() there are no threads of the parent, who goes on, too."""
+        expected = successes_of(1)
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            found = pool.map_async(successes_of, [1, 2, 1, 2]).get(timeout=300)
+        self.assertEqual(found[0::2], [expected] * 2)
+        self.assertEqual(successes_of(2), found[1])
 
     def test_interrupt(self):
         code = ("import retrysim, sys\n"
