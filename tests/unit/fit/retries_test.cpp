@@ -225,7 +225,7 @@ TEST_CASE("errors that come at once are no retries, whatever the clock") {
 }
 
 // One of 1,500 logs with a probability of 3 in 10,000 each would be more than three in 0.2 %.
-TEST_CASE("of hundreds of logs without retries hardly any shows them", "[.nightly]") {
+TEST_CASE("of hundreds of logs without retries hardly any shows them", "[.nightly][slow]") {
   int alarms = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     for (const Clock clock : kClocks) {
