@@ -36,11 +36,12 @@ add_test(NAME cli/terminal COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/terminal_
                                    --program $<TARGET_FILE:retrysim-cli>)
 set_tests_properties(cli/terminal PROPERTIES LABELS cli)
 
-add_test(NAME cli/plain_numbers COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/plain_numbers_test.py
-                                        --program $<TARGET_FILE:retrysim-cli>
-                                        --root ${PROJECT_SOURCE_DIR})
-set_tests_properties(cli/plain_numbers PROPERTIES
-  LABELS "cli;no-sanitizer" TIMEOUT 900 COST 60)
+retrysim_add_sized_test(cli/plain_numbers
+  COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/plain_numbers_test.py
+          --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR}
+  BRIEF --every 4
+  FULL --every 1
+  PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 900 COST 30)
 
 # Pages with commands to copy: they work, and print what the pages show; the blocks that take long
 # every night, and by scripts/check_pages. The recipes, every night, need tools that not every

@@ -4,10 +4,10 @@
 
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Together all of small.py. Those of the night take ten seconds to minutes under callgrind.
-  set(work fan_out crash slower growing hedges least_connections relapses expired held tokens
-      unfinished faults loops operations errors)
-  set(work_of_the_night fan_out_of_slow balancers alternatives stages_of_alternatives fallbacks
-      bins)
+  set(work crash slower growing hedges least_connections relapses expired held tokens loops
+      operations errors)
+  set(work_of_the_night fan_out fan_out_of_slow unfinished faults balancers alternatives
+      stages_of_alternatives fallbacks bins)
   foreach(check work memory import fit_memory)
     add_test(NAME costly/${check}
              COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/${check}_test.py

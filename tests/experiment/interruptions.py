@@ -3,7 +3,9 @@
 having been killed or stopped, from a store that is cut off or damaged, in shards, over ranks, or
 two at once; and a second time they simulate nothing.
 
-    interruptions.py --program PROGRAM [--command NAME]... [--cuts N] [--seed N]
+    interruptions.py --program PROGRAM [--command NAME]... [--every N] [--cuts N] [--seed N]
+
+Of all commands every N-th is tried, or those that are named.
 
 A process that is killed leaves a store whose last file is cut off somewhere, so most interruptions
 are made by cutting files off at seeded places: no check depends on how fast the machine is. Exit
@@ -333,7 +335,7 @@ class Reuse(Checker):
 def checks(program, folder, given):
     if not given.command:
         yield Reuse(program, folder).all
-    for name in given.command or COMMANDS:
+    for name in given.command or list(COMMANDS)[::given.every]:
         place = folder / name
         place.mkdir()
         command = Command(program, place, name, given)
@@ -342,4 +344,4 @@ def checks(program, folder, given):
 
 
 if __name__ == "__main__":
-    main(__doc__, checks, command=[], cuts=2, seed=1)
+    main(__doc__, checks, command=[], every=1, cuts=2, seed=1)

@@ -13,7 +13,7 @@ set_tests_properties(sweep/mpi PROPERTIES COST 20)
 retrysim_add_sized_test(experiment/interruptions
   COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/interruptions.py
           --program $<TARGET_FILE:retrysim-cli>
-  BRIEF --cuts 1
+  BRIEF --cuts 1 --every 2
   FULL --cuts 20
   PROPERTIES LABELS "sweep;no-sanitizer" TIMEOUT 900 COST 20)
 retrysim_add_sized_test(experiment/ranks

@@ -458,7 +458,7 @@ class RunPictures {
       std::vector<Line> failures;
       const std::string client = groups_.size() == 1 ? groups_[0] : "all";
       for (const auto& [column, colour] :
-           {std::pair("timeouts", "red"), std::pair("errors", "blue"),
+           {std::pair("timeouts", "purple"), std::pair("errors", "red"),
             std::pair("throttled", "orange")}) {
         std::optional<Line> one = line(clients_file(), first_.at("variant"), client, column, column,
                                        {{"colour", colour}});

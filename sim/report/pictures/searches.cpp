@@ -14,6 +14,7 @@
 #include <array>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -806,7 +807,7 @@ void add_advice_picture(PictureJson& pictures, const PictureResult& result) {
       {{"better", "better", "green", "dot"},
        {"worse", "worse", "red", "square"},
        {"none", "no difference that is sure", "grey", "dot"}}};
-  constexpr std::size_t kMaxPanels = 6;
+  constexpr std::size_t kMaxPanels = 6, kMaxRows = 30;
   const Json& info = result.json;
   const Json& advice = info.at("advice");
   std::vector<const Json*> tried;
@@ -830,6 +831,24 @@ void add_advice_picture(PictureJson& pictures, const PictureResult& result) {
     }
   }
   measures.resize(std::min(measures.size(), kMaxPanels));
+  PictureTexts notes = {
+      "difference from the scenario as it stands, with 95 % intervals for all "
+      "together"};
+  const std::size_t all_tried = tried.size();
+  if (all_tried > kMaxRows) {
+    std::vector<const Json*> changing;
+    std::ranges::copy_if(tried, std::back_inserter(changing), [&](const Json* row) {
+      return std::ranges::any_of(measures, [&](const Json* measure) {
+        const Json& effect = row->at(measure->at("name").get<std::string>() + "_effect");
+        return effect == "better" || effect == "worse";
+      });
+    });
+    tried.resize(kMaxRows);
+    if (!changing.empty()) tried = changing;
+    notes.push_back(fmt::format("{} of {} remedies: {}", tried.size(), all_tried,
+                                changing.empty() ? "none makes a difference that is sure"
+                                                 : "the others make no difference that is sure"));
+  }
   const auto words_of = [](const Json& row) {
     const std::string words = row.at("words");
     return words.substr(0, words.find(':'));
@@ -839,11 +858,11 @@ void add_advice_picture(PictureJson& pictures, const PictureResult& result) {
     keys.push_back(row->at("remedy"));
     texts.push_back(clipped(words_of(*row), 2 * kMaxLabel));  // clipped to two lines
   }
-  Json picture = picture_json(
-      info, "advise",
-      advice.at("outcome") == "helps" ? words_of(*tried.front()) + " helps most"
-                                      : "no remedy helps for sure",
-      {"difference from the scenario as it stands, with 95 % intervals for all together"});
+  Json picture =
+      picture_json(info, "advise",
+                   advice.at("outcome") == "helps" ? words_of(*tried.front()) + " helps most"
+                                                   : "no remedy helps for sure",
+                   std::move(notes));
   for (const Json* measure : measures) {
     const std::string name = measure->at("name");
     const bool share = measure->at("percentage");
@@ -870,8 +889,10 @@ void add_advice_picture(PictureJson& pictures, const PictureResult& result) {
                    number_of(*row, (name + "_difference").c_str());
           });
       if (!there) continue;
-      Json from = from_table("advice.csv", {{"state", "tried"}, {name + "_effect", effect}},
-                             name + "_difference", "remedy", name + "_ci_low", name + "_ci_high");
+      Json where = {{"state", "tried"}, {name + "_effect", effect}};
+      if (tried.size() < all_tried) where["remedy"] = keys;
+      Json from = from_table("advice.csv", std::move(where), name + "_difference", "remedy",
+                             name + "_ci_low", name + "_ci_high");
       from["factor"] = factor;
       Json one = series_json(words, {{"colour", colour}}, std::move(from));
       one["mark"] = mark;

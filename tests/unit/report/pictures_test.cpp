@@ -284,6 +284,53 @@ TEST_CASE("A size for each of several words or tables has them on its axis", "[p
   CHECK_FALSE(series.contains("line"));  // there is nothing between two kinds
 }
 
+TEST_CASE("Of very many remedies those that change nothing are left out", "[pictures]") {
+  Json result = {{"title", "t"},
+                 {"advice",
+                  {{"outcome", "helps"},
+                   {"measures",
+                    {{{"name", "success_rate"},
+                      {"label", "success rate"},
+                      {"unit", "1"},
+                      {"percentage", true},
+                      {"aim", true}}}},
+                   {"rows", Json::array()}}}};
+  std::string rows =
+      "state,remedy,success_rate_effect,success_rate_difference,success_rate_ci_low,"
+      "success_rate_ci_high\n";
+  for (int i = 0; i < 60; ++i) {
+    const std::string effect = i < 2 ? "better" : i == 59 ? "worse" : "none";
+    result["advice"]["rows"].push_back({{"state", "tried"},
+                                        {"remedy", fmt::format("r{}", i)},
+                                        {"words", fmt::format("Remedy {}: do it", i)},
+                                        {"success_rate_effect", effect},
+                                        {"success_rate_difference", 0.01},
+                                        {"success_rate_ci_low", 0},
+                                        {"success_rate_ci_high", 0.02}});
+    rows += fmt::format("tried,r{},{},0.01,0,0.02\n", i, effect);
+  }
+  const ResultTable table = read_csv("advice.csv", rows);
+  const auto drawn = [&] {
+    Json pictures = pictures_from(result, {{"advice.csv", rows}});
+    add_points(pictures, [&](std::string_view) { return &table; });
+    return pictures.at(0);
+  };
+  const Json picture = drawn();
+  CHECK(picture.at("text").back() ==
+        "3 of 60 remedies: the others make no difference that is sure");
+  const Json& panel = picture.at("panels").at(0);
+  CHECK(panel.at("y").at("names") ==
+        Json::parse(R"([["r0","Remedy 0"],["r1","Remedy 1"],["r59","Remedy 59"]])"));
+  REQUIRE(panel.at("series").size() == 2);
+  CHECK(panel.at("series")[0].at("points").size() == 2);
+  CHECK(panel.at("series")[1].at("points").size() == 1);
+
+  for (Json& row : result["advice"]["rows"]) row["success_rate_effect"] = "none";
+  result["advice"]["outcome"] = "nothing";
+  CHECK(drawn().at("text").back() == "30 of 60 remedies: none makes a difference that is sure");
+  CHECK(drawn().at("panels").at(0).at("y").at("names").size() == 30);
+}
+
 TEST_CASE("What has nothing to draw has no pictures", "[pictures]") {
   CHECK(pictures_from({{"title", "t"}}, {}).empty());
   CHECK(pictures_from({{"title", "t"}, {"variants", Json::array()}}, {}).empty());
