@@ -807,7 +807,7 @@ void add_advice_picture(PictureJson& pictures, const PictureResult& result) {
       {{"better", "better", "green", "dot"},
        {"worse", "worse", "red", "square"},
        {"none", "no difference that is sure", "grey", "dot"}}};
-  constexpr std::size_t kMaxPanels = 6, kMaxRows = 30;
+  constexpr std::size_t kMaxPanels = 6, kMaxRemedies = 30;
   const Json& info = result.json;
   const Json& advice = info.at("advice");
   std::vector<const Json*> tried;
@@ -835,7 +835,7 @@ void add_advice_picture(PictureJson& pictures, const PictureResult& result) {
       "difference from the scenario as it stands, with 95 % intervals for all "
       "together"};
   const std::size_t all_tried = tried.size();
-  if (all_tried > kMaxRows) {
+  if (all_tried > kMaxRemedies) {
     std::vector<const Json*> changing;
     std::ranges::copy_if(tried, std::back_inserter(changing), [&](const Json* row) {
       return std::ranges::any_of(measures, [&](const Json* measure) {
@@ -843,7 +843,7 @@ void add_advice_picture(PictureJson& pictures, const PictureResult& result) {
         return effect == "better" || effect == "worse";
       });
     });
-    tried.resize(kMaxRows);
+    tried.resize(kMaxRemedies);
     if (!changing.empty()) tried = changing;
     notes.push_back(fmt::format("{} of {} remedies: {}", tried.size(), all_tried,
                                 changing.empty() ? "none makes a difference that is sure"
