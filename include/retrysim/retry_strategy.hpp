@@ -318,9 +318,7 @@ class RetryStates {
   static std::size_t states_of(RetryScope scope, std::size_t clients, const StateCounts& counts);
 
   /// The state of a client whose states are not kept apart.
-  RetryState of(std::size_t client) {
-    return of(client, quotas_.size() == 1 ? 0 : client, limiter_of(client));
-  }
+  RetryState of(std::size_t client) { return of(client, quota_of(client), limiter_of(client)); }
   RetryState of(std::size_t client, const StatePlace& place) {
     return of(client, at(quota_scope_, client, place), limiter_of(client, place));
   }
@@ -337,6 +335,8 @@ class RetryStates {
     return !quotas_.empty() && accruals_.empty() && limiters() == 0 && !beyond_ && !keep_apart();
   }
   const std::vector<RetryQuota>& quotas() const { return quotas_; }
+  /// The number of a client's quota; there are quotas.
+  std::size_t quota_of(std::size_t client) const { return quotas_.size() == 1 ? 0 : client; }
   bool limit_send_rate() const { return !limiter_places_.empty(); }
   bool throttle() const { return !std::get<std::vector<ClientThrottle>>(limit_states_).empty(); }
   std::size_t limiters() const { return limiter_places_.size(); }

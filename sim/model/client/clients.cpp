@@ -188,7 +188,7 @@ void Clients::next_arrival(ClientGroup& g) {
                    next.time < state_.end_of_submissions ? next : EventKey::never());
   state_.note_event(EventKind::kArrival, arrival.entity);
   const ClientId client(arrival.client);
-  if (g.gated) gate_.prefetch_limiter(g, ClientId(g.arrivals->next_client()));
+  g.prefetch_state_of(ClientId(g.arrivals->next_client()));
   if (g.polling) return jobs_.begin(g, client, arrival.entity);
   submit(g, client, arrival.entity);
 }

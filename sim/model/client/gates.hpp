@@ -101,11 +101,6 @@ class SendGate {
   /// Takes the memory for all groups, and adds their sources.
   void prepare();
   [[gnu::noinline]] GateResult pass(ClientGroup& g, Request& r);
-  /// The client is going to make a request soon: fetches from memory where its limiter is.
-  [[gnu::always_inline]] void prefetch_limiter(const ClientGroup& g, ClientId client) const {
-    if (!g.states->limit_send_rate() || g.keeps_states_apart) return;
-    kernel::prefetch(g.states->limiter_place(g.states->limiter_of(client)));
-  }
   /// Takes the send tokens that the request needs.
   [[gnu::noinline]] GateResult take_tokens(ClientGroup& g, Request& r);
   /// The limit on the send rate: asked when all before it is passed, and again after the wait that

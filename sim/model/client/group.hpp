@@ -7,6 +7,7 @@
 #include <retrysim/retry_strategy.hpp>
 #include <retrysim/scenario.hpp>
 
+#include "kernel/memory.hpp"
 #include "kernel/timer_queue.hpp"
 #include "model/client/arrivals.hpp"
 #include "model/run/request.hpp"
@@ -81,6 +82,14 @@ struct ClientGroup : Group, ClientTraits {
   std::size_t limiter_of(const Request& r) const {
     if (!keeps_states_apart) return states->limiter_of(r.client);
     return states->limiter_of(r.client, place_of(r));
+  }
+  /// The client is going to make a request soon: fetches from memory what its strategy remembers,
+  /// where that is one state.
+  [[gnu::always_inline]] void prefetch_state_of(ClientId client) const {
+    if (!remembers || keeps_states_apart) return;
+    if (!states->quotas().empty()) kernel::prefetch(states->quotas()[states->quota_of(client)]);
+    if (!states->limit_send_rate()) return;
+    kernel::prefetch(states->limiter_place(states->limiter_of(client)));
   }
   /// Which of a client's states it uses, where they are kept apart.
   StatePlace place_of(const Request& r) const {

@@ -52,6 +52,7 @@ class ClosedLoop {
   /// The client's think time is going to end soon.
   [[gnu::always_inline]] void prefetch_client(const ClientGroup& g, ClientId client) const {
     kernel::prefetch(clients_[g.index].ordinals[client]);
+    g.prefetch_state_of(client);
   }
 
   /// When the request that the client has under way was due; null if its group has no such times.

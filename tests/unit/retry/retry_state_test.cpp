@@ -209,6 +209,7 @@ TEST_CASE("clients share the state that their scope says, and no other") {
       return other.quota == one.quota;
     };
     CHECK(shared(2, first));
+    if (!states.keep_apart()) CHECK(&states.quotas()[states.quota_of(2)] == one.quota);
     CHECK(shared(3, first) == (row.scope == RetryScope::kGroup));
     CHECK(shared(2, service) == (row.scope != RetryScope::kService));
     CHECK(shared(2, operation) == (row.scope != RetryScope::kOperation));
