@@ -21,6 +21,7 @@
 #include "model/run/request.hpp"
 #include "model/service/cache.hpp"
 #include "model/service/instance.hpp"
+#include "model/service/servers.hpp"
 #include "scenario/text/names.hpp"
 #include "scenario/text/text.hpp"
 
@@ -270,8 +271,9 @@ std::vector<MemoryPart> instance_parts(const Scenario& scenario) {
   for (const ServiceSpec& s : scenario.services) {
     if (s.instances.count == 1) continue;
     constexpr std::uint64_t kInstance = sizeof(model::Instance) + 2 * sizeof(InstanceResult);
+    const std::uint64_t each = kInstance + model::CompletionSet::bytes_at_first();
     add(parts, fmt::format("instances of {}", s.name), fmt::format("service.{}.instances", s.name),
-        s.instances.count * kInstance);
+        s.instances.count * each);
     const auto service = static_cast<std::size_t>(&s - scenario.services.data());
     add(parts, fmt::format("balancers of {}", s.name),
         fmt::format("service.{0}.instances, service.{0}.balancer, client.*.count", s.name),

@@ -16,7 +16,6 @@
 #include "model/run/request.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cassert>
 #include <cmath>
@@ -227,60 +226,60 @@ class ServiceDemand {
 
 // How they are given to attempts: each works for one at a time, or all of them are shared.
 
-/// The services in progress at one service, earliest completion first. A few are a small sorted
-/// array; many are an indexed heap, until none is left.
+/// The services in progress at one service, earliest completion first. Up to some dozens are a
+/// sorted array, which grows as needed; more are an indexed heap, until half of that is left.
 class CompletionSet {
+  // Of an attempt that has been in the heap.
   auto position() {
-    return [this](std::uint32_t attempt) -> std::uint32_t& {
-      places_->reach(attempt);
-      return (*places_)[attempt].position;
-    };
+    return [this](std::uint32_t attempt) -> std::uint32_t& { return (*places_)[attempt].position; };
   }
 
  public:
   using Places = kernel::BlockArray<AttemptPool::HeapPlace>;
-  /// `servers`: how many may be in progress at once. `places`: of all attempts; apart from those,
-  /// so that moving one in the heap touches four bytes of it.
-  CompletionSet(std::int64_t servers, Places* places)
-      : sorted_(servers <= kMaxSorted), places_(places) {}
+  /// `places`: of all attempts; apart from those, so that moving one in the heap touches four bytes
+  /// of it.
+  explicit CompletionSet(Places* places) : places_(places) { make_room(kFewest); }
 
-  std::size_t size() const { return sorted_ ? few_ : heap_.size(); }
-  kernel::EventKey head() const { return sorted_ ? sorted_ones_[few_].key : heap_.head(); }
+  std::size_t size() const { return sorted_ ? few() : heap_.size(); }
+  kernel::EventKey head() const { return earliest_->key; }
 
   /// The attempt that is done first; there must be one.
-  std::uint32_t front() const { return sorted_ ? sorted_ones_[few_].attempt : heap_.front(); }
+  std::uint32_t front() const { return earliest_->attempt; }
 
   /// `key` is the newest there is: the last of those of its instant.
   void insert(std::uint32_t attempt, kernel::EventKey key) {
-    if (!sorted_ || few_ == kMaxSorted || key.time == Time::max())
+    if (earliest_ == last_place_ || key.time == Time::max()) [[unlikely]]
       return insert_elsewhere(attempt, key);
     assert(
         std::all_of(begin(), end(), [&](const One& o) { return o.key.sequence < key.sequence; }));
-    One* place = &sorted_ones_[++few_];
+    One* place = ++earliest_;
     for (; place[-1].key.time <= key.time; --place) *place = place[-1];
     *place = {key, attempt};
   }
 
   std::uint32_t pop() {
-    if (sorted_) return sorted_ones_[few_--].attempt;
+    if (sorted_) return (earliest_--)->attempt;
     const std::uint32_t attempt = heap_.pop(position());
-    sorted_ = heap_.empty();
+    heap_is_smaller();
     return attempt;
   }
 
   void erase(std::uint32_t attempt) {
     if (!sorted_) {
+      places_->reach(attempt);
       heap_.erase(attempt, position());
-      return;
+      return heap_is_smaller();
     }
     const auto found =
         std::find_if(begin(), end(), [=](const One& o) { return o.attempt == attempt; });
     if (found == end()) kernel::timer_misused("a completion was cancelled that is not due");
     std::copy(found + 1, end(), found);
-    --few_;
+    --earliest_;
   }
 
-  std::uint64_t bytes() const { return heap_.bytes(); }
+  std::uint64_t bytes() const { return heap_.bytes() + (room_ + 1) * sizeof(One); }
+  /// What a new one takes.
+  static std::uint64_t bytes_at_first() { return (kFewest + 1) * sizeof(One); }
 
   /// Takes out everything, in the order of completion.
   std::vector<std::uint32_t> take_all() {
@@ -292,43 +291,83 @@ class CompletionSet {
 
   template <class Visit>
   void for_each(Visit visit) const {
-    for (std::uint32_t i = 1; i <= few_; ++i) visit(sorted_ones_[i].attempt);
+    for (std::size_t i = 1; i <= few(); ++i) visit(ones_[i].attempt);
     heap_.for_each([&](std::uint32_t attempt, kernel::EventKey) { visit(attempt); });
   }
 
  private:
-  static constexpr std::uint32_t kMaxSorted = 24;
+  // An array of 60 takes half of a heap's time where service times are random, and as much where
+  // they are constant.
+  static constexpr std::uint32_t kFewest = 8, kMaxSorted = 64;
   struct One {
     kernel::EventKey key = kernel::EventKey::never();
     std::uint32_t attempt = ~std::uint32_t{0};
   };
-  One* begin() { return &sorted_ones_[1]; }
-  One* end() { return begin() + few_; }
+  One* begin() { return &ones_[1]; }
+  One* end() { return earliest_ + 1; }
+  std::size_t few() const { return static_cast<std::size_t>(earliest_ - ones_.get()); }
 
   [[gnu::noinline]] void insert_elsewhere(std::uint32_t attempt, kernel::EventKey key) {
-    if (!sorted_) return heap_.push(attempt, key, position());
-    if (few_ == kMaxSorted) return insert_in_heap(attempt, key);
+    if (!sorted_) return push(attempt, key);
+    if (earliest_ == last_place_) {
+      if (room_ == kMaxSorted) {
+        enter_heap();
+        return push(attempt, key);
+      }
+      make_room(2 * room_);
+    }
+    if (key.time != Time::max()) return insert(attempt, key);
     // A service that never ends comes after all others: before them in the array.
     std::copy_backward(begin(), end(), end() + 1);
-    ++few_;
+    ++earliest_;
     *begin() = {key, attempt};
   }
 
-  // A service may have more servers than it began with.
-  void insert_in_heap(std::uint32_t attempt, kernel::EventKey key) {
-    for (std::uint32_t i = 1; i <= few_; ++i) {
-      heap_.push(sorted_ones_[i].attempt, sorted_ones_[i].key, position());
-    }
-    few_ = 0;
-    sorted_ = false;
+  void push(std::uint32_t attempt, kernel::EventKey key) {
+    places_->reach(attempt);
     heap_.push(attempt, key, position());
+    *earliest_ = {heap_.head(), heap_.front()};
   }
 
-  bool sorted_;
-  std::uint32_t few_ = 0;
+  void make_room(std::uint32_t room) {
+    auto larger = std::make_unique<One[]>(room + 1);
+    const std::size_t n = ones_ ? few() : 0;
+    if (n > 0) std::copy(begin(), end(), &larger[1]);
+    ones_ = std::move(larger);
+    earliest_ = &ones_[n];
+    last_place_ = &ones_[room];
+    room_ = room;
+  }
+
+  void enter_heap() {
+    sorted_ = false;
+    const One* const last = std::exchange(earliest_, ones_.get());
+    last_place_ = earliest_;
+    for (const One* one = &ones_[1]; one <= last; ++one) push(one->attempt, one->key);
+  }
+
+  void heap_is_smaller() {
+    if (heap_.size() > kMaxSorted / 2) {
+      *earliest_ = {heap_.head(), heap_.front()};
+      return;
+    }
+    *earliest_ = {};
+    earliest_ = &ones_[heap_.size()];
+    last_place_ = &ones_[room_];
+    for (One* place = earliest_; !heap_.empty(); --place) {
+      place->key = heap_.head();
+      place->attempt = heap_.pop(position());
+    }
+    sorted_ = true;
+  }
+
+  bool sorted_ = true;
+  std::uint32_t room_ = 0;
   // Entries from index 1 on, the earliest last. Index 0 is a sentinel later than all entries, and
-  // is the head if there are none.
-  std::array<One, kMaxSorted + 1> sorted_ones_;
+  // is the head if there are none. Beside the heap it is the first one of that.
+  std::unique_ptr<One[]> ones_;
+  One* earliest_ = nullptr;
+  One* last_place_ = nullptr;  // where the last one would be for which there is room: no further
   kernel::IndexedHeap heap_;
   Places* places_;  // in the heap
 };
@@ -339,14 +378,12 @@ class CompletionSet {
 /// servers are given to attempts.
 class OwnServers {
  public:
-  /// `sequence`: the simulation's counter of scheduled events. `servers` work at first; there may
-  /// be `most` later.
-  OwnServers(AttemptPool* attempts, std::uint64_t* sequence, std::int64_t servers,
-             std::int64_t most)
+  /// `sequence`: the simulation's counter of scheduled events. `servers` work at first.
+  OwnServers(AttemptPool* attempts, std::uint64_t* sequence, std::int64_t servers)
       : attempts_(attempts),
         sequence_(sequence),
         working_(servers),
-        in_service_(std::max(servers, most), &attempts->in_service) {}
+        in_service_(&attempts->in_service) {}
 
   /// Whether an attempt can be served at once; otherwise it has to queue.
   bool has_room() const { return taken_ < working_; }
@@ -697,7 +734,7 @@ class ServerPool {
  public:
   /// `sequence`: the simulation's counter of scheduled events.
   ServerPool(const ServiceSpec& spec, AttemptPool* attempts, std::uint64_t* sequence)
-      : own_(attempts, sequence, spec.servers, spec.autoscaling.max) {
+      : own_(attempts, sequence, spec.servers) {
     if (has_queue(spec.queue.discipline)) return;
     shared_ = std::make_unique<SharedServers>(attempts, sequence, spec.servers);
   }
