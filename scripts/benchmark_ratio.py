@@ -7,7 +7,7 @@ drifts, the ratio hardly does. Prints median, minimum and maximum over the round
 per event of both programs, if valgrind is installed; the same system by an engine of callbacks, and
 in SimPy and ns-3, if those are; a million customers of the queue M/M/1 by `retrysim run`, and by
 cimba's benchmark, if it is there; and, if asked, what the number of clients costs.
-`compare_benchmarks.py` compares two results.
+`--table` writes what it found into scripts/README.md; `compare_benchmarks.py` compares two results.
 
 SPDX-License-Identifier: MIT
 """
@@ -25,7 +25,8 @@ import tempfile
 import tomllib
 
 import instruction_count
-from benchmarking import scaling
+from benchmarking import results_table, scaling
+from benchmarking.results_table import spread
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
@@ -73,10 +74,6 @@ def compare(rounds, overload=False):
     for _ in range(rounds + 1):
         figures.append({name: run(command) for name, command in commands.items()})
     return figures[1:]
-
-
-def spread(values):
-    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
 
 
 def print_comparison(figures):
@@ -193,6 +190,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7, metavar="N", help="default: 7")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--table", action="store_true",
+                        help="write the table of scripts/README.md")
     parser.add_argument("--cimba", type=pathlib.Path, metavar="DIR",
                         help="also compare with cimba (github.com/ambonvik/cimba), built in the "
                              "folder `build` of DIR")
@@ -202,22 +201,29 @@ def main():
     options = parser.parse_args()
     if options.rounds < ROUNDS_MIN:
         parser.error(f"{options.rounds} rounds are too few to tell; at least {ROUNDS_MIN}")
+    page = results_table.PAGE.read_text() if options.table else ""
+    if options.table and not results_table.BLOCK.search(page):
+        sys.exit(f"benchmark_ratio: error: {results_table.PAGE} has no marks for the table")
     if options.cimba and not os.access(options.cimba / CIMBA, os.X_OK):
         parser.error(f"there is no program {options.cimba / CIMBA}")
     figures = compare(options.rounds)
     ratios = print_comparison(figures)
     print("The overload into which it turns:")
-    overload = print_comparison(compare(options.rounds, overload=True))
+    in_overload = compare(options.rounds, overload=True)
+    overload = print_comparison(in_overload)
     instructions = count_instructions()
     simpy = compare_with_simpy(figures)
     callbacks = compare_with_callbacks(figures)
     queue = measure_queue(options.rounds, options.cimba)
     points = measure_scaling(options.scaling) if options.scaling else []
+    summary = {"ratio_median": statistics.median(ratios), "ratios": ratios, "rounds": figures,
+               "overload": overload, "overload_rounds": in_overload,
+               "instructions_per_event": instructions, "simpy": simpy,
+               "callbacks": callbacks, "queue": queue, "scaling": points}
     if options.json:
-        summary = {"ratio_median": statistics.median(ratios), "ratios": ratios, "rounds": figures,
-                   "overload": overload, "instructions_per_event": instructions,
-                   "simpy": simpy, "callbacks": callbacks, "queue": queue, "scaling": points}
         options.json.write_text(json.dumps(summary, indent=2) + "\n")
+    if options.table:
+        results_table.PAGE.write_text(results_table.rewrite(page, summary))
 
 
 if __name__ == "__main__":

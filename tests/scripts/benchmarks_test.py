@@ -20,7 +20,7 @@ SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
 import benchmark_ratio  # noqa: E402
-from benchmarking import scaling  # noqa: E402
+from benchmarking import results_table, scaling  # noqa: E402
 
 NOT_INSTALLED = 77
 
@@ -135,6 +135,48 @@ class Queue(unittest.TestCase):
         self.program(self.folder / "retrysim", 1, status=3)
         with self.assertRaisesRegex(SystemExit, "ended with 3"):
             self.measure(None)
+
+
+class ResultsTable(unittest.TestCase):
+    """The table of scripts/README.md."""
+    SUMMARY = {
+        "rounds": [{"retrysim": {"cpu_s": 4e-6, "events": 100},
+                    "reference": {"cpu_s": r * 1e-6, "events": 100}} for r in (1, 2, 4)],
+        "overload_rounds": [{"retrysim": {"cpu_s": 9e-6, "events": 100},
+                             "reference": {"cpu_s": 3e-6, "events": 100}}],
+        "instructions_per_event": {"healthy": {"retrysim": 370.4, "reference": 142.2}},
+        "callbacks": {"ns-3": {"rounds": [{"cpu_s": 6e-6, "events": 100}], "ratio_median": 1.5}},
+        "simpy": {}, "queue": {"rounds": [{"retrysim": 0.1, "cimba": 0.2},
+                                          {"retrysim": 0.1, "cimba": 0.4}]},
+        "scaling": [{"system": "open", "clients": n, "ns_per_event": 50.4, "growth": 1.257,
+                     "peak_mib": 8.2} for n in (10**3, 10**4, 10**6)]}
+
+    def test_each_figure_has_its_place(self):
+        lines = results_table.markdown(self.SUMMARY).splitlines()
+        row = {line.split(" | ")[0].lstrip("| "): line for line in lines if line.startswith("| ")}
+        self.assertEqual(
+            row["hand-written loop, healthy"],
+            "| hand-written loop, healthy | 20 (10 to 40) | 40 (40 to 40) | 142 "
+            "| 370 | retrysim takes 2.00 (1.00 to 4.00) times as long |")
+        self.assertIn("| 30 (30 to 30) | 90 (90 to 90) |  |  | retrysim takes "
+                      "3.00 (3.00 to 3.00)", row["hand-written loop, overload"])
+        self.assertIn("takes 1.5 times as long as retrysim", row["ns-3, healthy"])
+        self.assertNotIn("SimPy, healthy", row)
+        text = "\n".join(lines)
+        self.assertEqual([results_table.short(v) for v in (8424.7, 127.1, 34.34, 2.0)],
+                         ["8,425", "127", "34.3", "2"])
+        self.assertIn("0.38 (0.25 to 0.50) of its time", text)
+        self.assertIn("| open | 1,000,000 | 50 | 1.26 | 8 |", text)
+        self.assertNotIn("| 10,000 |", text)
+        self.assertEqual({line.count("|") for line in lines if "retrysim takes" in line}, {7})
+
+    def test_the_rest_of_the_page_stays(self):
+        page = "before\n<!-- benchmarks -->\nold\n<!-- end -->\nafter <!-- end -->\n"
+        new = results_table.rewrite(page, self.SUMMARY)
+        self.assertTrue(new.startswith("before\n<!-- benchmarks -->\nMeasured on "))
+        self.assertTrue(new.endswith("<!-- end -->\nafter <!-- end -->\n"))
+        self.assertNotIn("old", new)
+        self.assertIsNotNone(results_table.BLOCK.search(results_table.PAGE.read_text()))
 
 
 class SimpyModel(unittest.TestCase):
