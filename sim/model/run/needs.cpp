@@ -271,7 +271,7 @@ std::vector<MemoryPart> instance_parts(const Scenario& scenario) {
   for (const ServiceSpec& s : scenario.services) {
     if (s.instances.count == 1) continue;
     constexpr std::uint64_t kInstance = sizeof(model::Instance) + 2 * sizeof(InstanceResult);
-    const std::uint64_t each = kInstance + model::CompletionSet::bytes_at_first();
+    const std::uint64_t each = kInstance + model::CompletionSet::bytes_of_few();
     add(parts, fmt::format("instances of {}", s.name), fmt::format("service.{}.instances", s.name),
         s.instances.count * each);
     const auto service = static_cast<std::size_t>(&s - scenario.services.data());

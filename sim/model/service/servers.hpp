@@ -277,9 +277,12 @@ class CompletionSet {
     --earliest_;
   }
 
-  std::uint64_t bytes() const { return heap_.bytes() + (room_ + 1) * sizeof(One); }
-  /// What a new one takes.
-  static std::uint64_t bytes_at_first() { return (kFewest + 1) * sizeof(One); }
+  /// What it has taken beyond `bytes_of_few`.
+  std::uint64_t bytes() const {
+    return heap_.bytes() + (room_ <= kFew ? 0 : (room_ + 1) * sizeof(One));
+  }
+  /// What a set of a few takes.
+  static std::uint64_t bytes_of_few() { return (kFew + 1) * sizeof(One); }
 
   /// Takes out everything, in the order of completion.
   std::vector<std::uint32_t> take_all() {
@@ -298,7 +301,7 @@ class CompletionSet {
  private:
   // An array of 60 takes half of a heap's time where service times are random, and as much where
   // they are constant.
-  static constexpr std::uint32_t kFewest = 8, kMaxSorted = 64;
+  static constexpr std::uint32_t kFewest = 8, kFew = 16, kMaxSorted = 64;
   struct One {
     kernel::EventKey key = kernel::EventKey::never();
     std::uint32_t attempt = ~std::uint32_t{0};
