@@ -1,12 +1,15 @@
 """Instructions per event of a benchmark program, counted by callgrind.
 
 The count of a run is that of a longer run less that of a shorter one, so that starting the program
-and reading the scenario are not in it. It hardly depends on the machine: only on the compiler, and
-a little on which of its functions the C library chooses for the processor.
+and reading the scenario are not in it. It depends on the compiler only: the C library does not
+choose functions by the processor (one that copies with `rep movsb` counts each byte), and a
+scenario is named without its folder, since the length of a path decides where later memory lies.
 
 SPDX-License-Identifier: MIT
 """
 
+import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -17,6 +20,11 @@ SHORT_S, LONG_S = 40, 100  # simulated time
 OVERLOAD = {"reference": ["rate=1200", "qcap=2000"],
             "retrysim": ["client.web.arrivals.total_rate=1200",
                          "service.api.queue.capacity=2000"]}
+
+# What functions of the C library are chosen by, as it names them. A processor without these is the
+# least that Debian runs on.
+PROCESSOR = ["AVX", "AVX2", "AVX_Fast_Unaligned_Load", "BMI1", "BMI2", "ERMS", "FMA", "FMA4",
+             "FSRM", "LZCNT", "MOVBE", "POPCNT", "SSE4_1", "SSE4_2", "SSSE3"]
 
 
 class CountFailed(Exception):
@@ -31,9 +39,17 @@ def available():
 def count(command, figure="events", function=None):
     """The events (or another figure) that a benchmark program reports, and the instructions it took
     in all, or in one function and what that calls."""
+    program, *arguments = map(str, command)
+    folder = None
+    if arguments and pathlib.Path(arguments[0]).is_file():
+        scenario = pathlib.Path(arguments[0]).resolve()
+        folder, arguments[0] = scenario.parent, scenario.name
     only = [f"--toggle-collect={function}"] if function else []
     done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *only,
-                           *map(str, command)], capture_output=True, text=True)
+                           pathlib.Path(program).resolve(), *arguments],
+                          capture_output=True, text=True, cwd=folder,
+                          env={**os.environ, "GLIBC_TUNABLES": "glibc.cpu.hwcaps="
+                               + ",".join(f"-{name}" for name in PROCESSOR)})
     events = re.search(rf"\b{figure}=(\d+)", done.stdout)
     instructions = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode != 0 or not events or not instructions:
