@@ -580,6 +580,12 @@ Options<StrategyOptions> strategy_options() {
        [](O& o, const std::string& text) { o.format = parse_format(text); }}};
 }
 
+/// That no rules go by these names; `before` says what else is known of them.
+UsageError no_rules(const std::string& names, const std::string& before = "") {
+  return UsageError(fmt::format("there are no rules for '{}'{}; there are: {}", names, before,
+                                scenario::presets_for("default")));
+}
+
 /// The only mode of an SDK. Throws UsageError if it has several, or is not known.
 std::string only_mode(const std::string& sdk) {
   std::vector<std::string> modes;
@@ -588,7 +594,8 @@ std::string only_mode(const std::string& sdk) {
     if (!sdk.empty() && preset.sdk == canonical_sdk(sdk) && is_new) modes.emplace_back(preset.mode);
   }
   if (modes.size() == 1) return modes.front();
-  if (modes.empty()) throw UsageError("--mode is missing; expected one such as --mode standard");
+  if (sdk.empty()) throw UsageError("--mode is missing; expected one such as --mode standard");
+  if (modes.empty()) throw no_rules(sdk);
   throw UsageError(
       fmt::format("--mode is missing; {} has the modes {}", sdk, fmt::join(modes, ", ")));
 }
@@ -652,10 +659,9 @@ RetryRules resolve_rules(const StrategyOptions& options) {
     }
     const std::string_view before =
         mode == "legacy" ? scenario::predecessor(options.sdk) : std::string_view();
-    throw UsageError(fmt::format(
-        "there are no rules for '{}'{}; there are: {}", combination,
-        before.empty() ? "" : fmt::format(" (the predecessor of {} is {})", options.sdk, before),
-        scenario::presets_for("default")));
+    throw no_rules(
+        combination,
+        before.empty() ? "" : fmt::format(" (the predecessor of {} is {})", options.sdk, before));
   }
   std::vector<std::string> edits;
   for (const std::string& edit : options.edits) edits.push_back("client.x.retry." + edit);
