@@ -140,7 +140,8 @@ struct DrawnPeriod {
   std::size_t faults = 0;  ///< those that begin in it
   /// Faults with their aftermaths; of faults simulated together only the last one has one.
   double disturbed_s = 0;
-  std::size_t lasting = 0;  ///< faults after which the system did not recover by itself
+  /// Faults after which the system did not recover by itself, as far as it was followed.
+  std::size_t lasting = 0;
   double bad = 0;  ///< requests that failed or were too slow, also while there was no fault
   double availability = 1;  ///< 1 - bad / requests
   double budget_used = 0;   ///< of the budget of the SLO's window
@@ -155,6 +156,8 @@ struct DrawnPeriods {
   /// A quiet stretch is simulated for this long after the system has recovered; the rest, up to the
   /// next fault, is skipped.
   Duration settle;
+  /// A fault after which the system has not recovered by then counts as lasting.
+  Duration followed;
   std::vector<DrawnPeriod> periods;  ///< by draw, from 1 on
   std::size_t above = 0;             ///< how many of them use more than the event says
   std::size_t stretches = 0;         ///< simulated: faults close to each other are one

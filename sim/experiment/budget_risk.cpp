@@ -8,6 +8,7 @@
 
 #include "estimate/intervals.hpp"
 #include "execution/units.hpp"
+#include "flow/demand.hpp"
 #include "kernel/functions.hpp"
 #include "measure/analyse/slo.hpp"
 #include "scenario/text/text.hpp"
@@ -180,12 +181,13 @@ class BudgetSearch {
     drawn_.settle = plan_.plain ? Duration() : settle_;
     const double timeouts_s = 10 * longest_timeout(base_).in_seconds();
     warmup_ = std::max(base_.warmup, Duration::from_seconds(std::max(10.0, timeouts_s)));
-    before_ = Duration::from_seconds(std::max(60.0, hold_s));
+    before_ = std::max(Duration::from_seconds(std::max(60.0, hold_s)), time_of(kTellingNormal));
     // So long that what is left of a fault after the recovery is counted, too.
     first_tail_ = settling_time(base_, drawn_.requests_per_s);
-    most_tail_ = std::max(first_tail_, Duration::seconds(3'600));
+    most_tail_ = std::max({first_tail_, Duration::seconds(3'600), time_of(kTellingRecovery)});
     if (plan_.repair < most_tail_) most_tail_ = std::max(plan_.repair, Duration::nanoseconds(1));
     first_tail_ = std::min(first_tail_, most_tail_);
+    drawn_.followed = most_tail_;
     constexpr std::array<std::size_t, 6> kPeriods = {32, 100, 320, 1'000, 3'200, 10'000};
     for (const std::size_t periods : kPeriods) {
       if (!draw_up_to(periods)) break;
@@ -196,8 +198,24 @@ class BudgetSearch {
   }
 
  private:
+  // The requests by which what is normal is known, and by which a system that has recovered can be
+  // told from one that has not (`stats::Recovery`).
+  static constexpr double kTellingNormal = 200, kTellingRecovery = 500;
+
   void say(std::string_view stage) const {
     if (progress_) progress_(point_, stage);
+  }
+
+  /// In which so many requests come from each group that the SLO counts and that comes at all; at
+  /// most a period.
+  Duration time_of(double requests) const {
+    const flow::Demand demand = flow::demand_of(base_, flow::Attempts::kFirst);
+    double longest_s = requests / drawn_.requests_per_s;
+    for (const std::size_t g : stats::slo_groups(base_, slo_)) {
+      const double rate = demand.groups[g].requests;
+      if (rate > 0) longest_s = std::max(longest_s, requests / rate);
+    }
+    return std::min(Duration::from_seconds(longest_s), plan_.period);
   }
 
   /// The rate, and the share of bad requests, of a time without faults. The second is measured for

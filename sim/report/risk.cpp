@@ -431,16 +431,14 @@ class RiskReport {
       faults += p.faults;
       collapses += p.lasting;
     }
-    // So long it is followed.
     const double repair_s = plan_.repair.in_seconds();
-    const double followed_s = std::min(std::max(kHour, drawn.settle.in_seconds()), repair_s);
     const std::string ended =
         plan_.repair == Duration::max()
             ? "it lasts to the end of the period (see --repair)"
             : "somebody ends it " + said_long_time(repair_s) + " after the fault";
     return fmt::format("After {} of {} it does not recover by itself within {}; here {}.",
                        collapses, scenario::said_things(faults, "fault"),
-                       said_long_time(followed_s), ended);
+                       said_long_time(drawn.followed.in_seconds()), ended);
   }
 
   std::string quiet(const DrawnPeriods& drawn) const {

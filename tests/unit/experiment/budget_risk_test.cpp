@@ -262,6 +262,35 @@ TEST_CASE("after a quiet time a fault is as after a skipped one", "[.][weeks-nig
   CHECK(std::sqrt(squares) < 0.15 * first_sum);
 }
 
+TEST_CASE("few requests are no collapse", "[budget_risk]") {
+  // One request in 50 s, half of which is lost in 52 faults a year of 20 minutes each; nothing
+  // waits, and nothing is left of a fault when it ends. 30 days of 51,840 requests have 4.27
+  // faults, in each of which 12 of 24 requests are lost: 51.3, of 51.8 that may be. Over 32 months
+  // the mean is right within 15 with a probability of 0.9999.
+  const Asked asked(R"(name = "few"
+duration = "30d"
+interval = "1h"
+[service.web]
+servers = 2
+service_time = "100ms"
+[client.c]
+arrivals = { process = "poisson", total_rate = 0.02 }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+[fault.net]
+per_year = 52
+duration = "1200s"
+request_loss = 0.5
+[slo.avail]
+share = 0.999
+)");
+  const RiskStudy study = asked.find({.event = "slo.avail.budget>1", .precision = 2});
+  REQUIRE(study.drawn);
+  CHECK(mean_of(*study.drawn, [](auto& p) { return static_cast<double>(p.lasting); }).mean == 0);
+  CHECK(mean_of(*study.drawn, [](auto& p) { return p.bad; }).mean == Approx(51.3).margin(15));
+  CHECK(study.drawn->followed == Duration::seconds(25'000));  // until 500 requests have come
+}
+
 TEST_CASE("a collapse that lasts uses up the rest of the period, or until somebody ends it",
           "[budget_risk]") {
   // A first-in first-out queue without a bound: once all clients give up before they are served,
