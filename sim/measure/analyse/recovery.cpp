@@ -806,11 +806,66 @@ StormVerdict Aftermath::verdict() const {
 
 namespace {
 
+/// A retry quota that lasts for so many times the patience is not waited for.
+constexpr double kFarOff = 10;
+
 /// The patience X if there is no backlog.
 double least_patience_s(const Scenario& scenario, const Trigger& trigger) {
   const double window_s = std::max(seconds(amplification_span(scenario, std::nullopt)),
                                    seconds(scenario.duration) / 1000);
   return std::max(20 * window_s, 10 * seconds(trigger.end - trigger.start));
+}
+
+/// The time after `range` until the retry quota of a group runs dry, if it goes on to take as many
+/// tokens as in the second half of `range`; empty without a quota, where it is dry already, or
+/// gains more than it loses. Each success is taken to give back all that it can.
+std::optional<double> quota_lasts_s(const ClientSpec& client, const ClientResult& result,
+                                    const RunResult& run, BinRange range) {
+  constexpr double kDry =
+      0.1;  // share of the retries that it refuses, and of tokens that some still have
+  const QuotaRules& quota = client.retry.quota;
+  if (!quota.enabled || client.retry.max_attempts < 2 || range.last <= range.first) return {};
+  const double cost = std::max(quota.cost, quota.timeout_cost);
+  const double bin_s = seconds(run.count_width);
+  const std::size_t middle = range.first + (range.last - range.first) / 2;
+  double used = 0, late = 0, retries_late = 0;
+  for (std::size_t i = range.first; i < std::min(range.last, result.counts.size()); ++i) {
+    const RequestCounts& c = result.counts[i];
+    const double retries = std::max(0.0, static_cast<double>(c.failed_attempts) - c.failures);
+    const double refunds =
+        quota.refund == Refund::kNone ? 0 : std::min<double>(c.successes, retries);
+    const double net = (retries - refunds) * cost - c.successes * quota.credit;
+    used += net;
+    if (i < middle) continue;
+    late += net;
+    retries_late += retries;
+  }
+  const double buckets = quota.scope == RetryScope::kGroup ? 1 : client.count;
+  const double late_s = bin_s * static_cast<double>(range.last - middle);
+  const double per_s = late / late_s - quota.refill_rate * buckets;
+  if (per_s <= 0) return {};
+  double denied = 0;
+  const Time from = Time::zero() + run.count_width * static_cast<std::int64_t>(middle);
+  const std::size_t first = first_bin_at_or_after(from, run.interval);
+  for (std::size_t i = first; i < result.bins.size(); ++i) {
+    denied += static_cast<double>(result.bins[i].flow.quota_denied);
+  }
+  if (denied > kDry * (denied + retries_late)) return {};
+  const double full = quota.capacity * buckets;
+  return std::max(kDry * full, full - used) / per_s;
+}
+
+/// Until when the retry quotas of the run will have run dry, s after the start of `range`: the
+/// state that the run ends in does not last longer. Zero where none is going to.
+double quotas_dry_after_s(const Scenario& scenario, const RunResult& run, BinRange range,
+                          double longest_s) {
+  const double watched_s = seconds(run.count_width) * static_cast<double>(range.last - range.first);
+  double after_s = 0;
+  for (std::size_t c = 0; c < run.clients.size(); ++c) {
+    const auto more_s = quota_lasts_s(scenario.clients[c], run.clients[c], run, range);
+    if (more_s && *more_s <= longest_s) after_s = std::max(after_s, watched_s + 2 * *more_s);
+  }
+  return after_s;
 }
 
 /// The last disturbance; disturbances that overlap are one.
@@ -849,6 +904,10 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
         std::max(a.predicted_drain_s, drain_seconds(run, s, after.first, held_s, rho));
   }
   a.patience_s = std::max(least_patience_s(scenario, trigger), 10 * a.predicted_drain_s);
+  if (!a.recovery.seconds) {
+    const double dry_s = quotas_dry_after_s(scenario, run, after, kFarOff * a.patience_s);
+    a.patience_s = std::max(a.patience_s, dry_s);
+  }
   return a;
 }
 

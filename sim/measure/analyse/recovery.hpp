@@ -168,7 +168,9 @@ std::optional<Disturbed> disturbed(const Scenario& scenario, const RunResult& ru
 // A system that has not recovered X = max(10 t_drain, 20 w, 10 times the length of the disturbance)
 // after its end counts as not recovering by itself. t_drain is the time in which the backlog would
 // drain without any retries; w is the attempt timeout plus the largest backoff of one retry, as in
-// the rolling window of storms, and at least a thousandth of the run. The twin shows whether
+// the rolling window of storms, and at least a thousandth of the run. If it has not recovered at
+// the end of the run, and a retry quota is being used up that will be empty soon (within ten times
+// X), X is the run until then and twice the time that the quota still lasts. The twin shows whether
 // retries are to blame: the same replication, to the last draw, with no retries from the end of the
 // disturbance on.
 

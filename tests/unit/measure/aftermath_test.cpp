@@ -146,6 +146,36 @@ TEST_CASE_METHOD(Runs, "a run that recovers in time has nothing to ask a twin") 
   CHECK(verdict() == StormVerdict::kMetastable);
 }
 
+TEST_CASE_METHOD(Runs, "a retry quota that has not run dry yet is waited for") {
+  // 90 of 100 requests a second fail after two retries, each of which costs 10 tokens.
+  RetryRules& retry = scenario.clients[0].retry;
+  retry.max_attempts = 3;
+  retry.quota.enabled = true;
+  retry.quota.cost = 5;
+  retry.quota.timeout_cost = 10;
+  const auto patience_with = [&](int clients, int capacity) {
+    scenario.clients[0].count = static_cast<std::uint32_t>(clients);
+    retry.quota.capacity = capacity;
+    RunResult counted = with_counts(run);
+    for (RequestCounts& c : counted.clients[0].counts) c.failed_attempts = 3 * c.failures;
+    return stats::final_aftermath(scenario, counted)->patience_s;
+  };
+  // 1,800 tokens/s: 680 s after the outage 1,224,000 are gone, the rest lasts as long as it does.
+  CHECK(patience_with(2'000, 1'000) == Approx(680 + 2 * (2'000'000 - 1'224'000) / 1'800.0));
+  CHECK(patience_with(4'000, 1'000) == Approx(680 + 2 * (4'000'000 - 1'224'000) / 1'800.0));
+  CHECK(patience_with(10'000, 1'000) == 200);  // lasts for more than ten times the patience
+  retry.quota.refill_rate = 1;                 // of each client: more than what is taken
+  CHECK(patience_with(2'000, 1'000) == 200);
+  retry.quota.refill_rate = 0;
+  // It is dry: a tenth of the retries is refused.
+  for (std::size_t i = 700; i < 1000; ++i) run.clients[0].bins[i].flow.quota_denied = 40;
+  CHECK(patience_with(2'000, 700) == 200);
+  for (std::size_t i = 700; i < 1000; ++i) run.clients[0].bins[i].flow.quota_denied = 1;
+  CHECK(patience_with(2'000, 610) > 680);
+  scenario.clients[0].retry.quota.enabled = false;
+  CHECK(patience_with(2'000, 1'000) == 200);
+}
+
 TEST_CASE_METHOD(Runs, "a run that ends too soon is censored") {
   run.window_end = at(515);
   CHECK(aftermath().verdict() == StormVerdict::kCensored);
