@@ -155,6 +155,8 @@ struct SizePlan {
   SizeSearch search;
   /// Whether a fault or surge disturbs the scenario, so that it can recover.
   bool is_disturbed = false;
+  /// How long a run must be, s, to show that it does not recover; empty if all are, at both ends.
+  std::optional<double> duration_needed_s = {};
   std::uint64_t id = 0;  ///< a hash of the question
   std::vector<std::filesystem::path> inputs = {};
   /// The scenario with a value and a disturbance, and, if keys are uncertain, the draw of that

@@ -351,7 +351,13 @@ SizePlanResult plan_size(const SizeRequest& request) {
         break;
       }
       if (request.uncertain && place == 0) source->draw(d, *loaded.loaded);
-      plan.is_disturbed |= stats::least_duration_to_judge_s(loaded.loaded->scenario).has_value();
+      const Scenario& at_end = loaded.loaded->scenario;
+      if (const auto needed_s = stats::least_duration_to_judge_s(at_end)) {
+        plan.is_disturbed = true;
+        if (*needed_s > at_end.duration.in_seconds()) {
+          plan.duration_needed_s = std::max(plan.duration_needed_s.value_or(0), *needed_s);
+        }
+      }
       hash = fmt::format("{:016x}", execution::id_of({{hash, to_toml(*loaded.loaded, false)}}));
       inputs.insert(loaded.loaded->input_files.begin(), loaded.loaded->input_files.end());
     }

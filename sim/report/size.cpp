@@ -71,13 +71,26 @@ class SizeReport {
   }
 
   std::vector<std::string> notes() const {
-    std::size_t too_short = 0;
-    for (const SizeReasons& r : study_.reasons) too_short += r.too_short;
-    if (too_short == 0) return {};
-    return {fmt::format(
-        "{} too short to tell whether {}, and {} as not good; set a longer duration",
-        too_short == 1 ? "1 run was" : fmt::format("{} runs were", too_short),
-        too_short == 1 ? "it recovers" : "they recover", too_short == 1 ? "counts" : "count")};
+    std::size_t too_short = 0, not_recovered = 0;
+    for (const SizeReasons& r : study_.reasons) {
+      too_short += r.too_short;
+      not_recovered += r.not_recovered;
+    }
+    std::vector<std::string> all;
+    if (too_short > 0) {
+      all.push_back(fmt::format(
+          "{} too short to tell whether {}, and {} as not good; set a longer duration",
+          too_short == 1 ? "1 run was" : fmt::format("{} runs were", too_short),
+          too_short == 1 ? "it recovers" : "they recover", too_short == 1 ? "counts" : "count"));
+    }
+    if (not_recovered > 0 && plan_.duration_needed_s) {
+      all.push_back(
+          fmt::format("the runs are too short to show that it never recovers: what has not when "
+                      "they end counts "
+                      "as not good; with a duration of {} s or more it would be known",
+                      scenario::said_number(std::ceil(*plan_.duration_needed_s), 4)));
+    }
+    return all;
   }
 
   /// The value of the answer, if it is a single number or the safe end of a bracket.
@@ -101,7 +114,9 @@ class SizeReport {
     const auto add = [&](std::size_t count, const char* one, const char* more) {
       if (count > 0) parts.push_back(fmt::format("{} {}", count, count == 1 ? one : more));
     };
-    if (plan_.is_disturbed) {
+    if (plan_.is_disturbed && plan_.duration_needed_s) {
+      add(r.not_recovered, "does not recover in time", "do not recover in time");
+    } else if (plan_.is_disturbed) {
       add(r.not_recovered, "does not recover", "do not recover");
     } else {
       add(r.not_recovered, "does not keep up", "do not keep up");
@@ -123,12 +138,12 @@ class SizeReport {
           plan_.disturbances.size() > 1
               ? fmt::format("recovers from each of {} disturbances", plan_.disturbances.size())
               : std::string("recovers"));
-    } else if (plan_.limits.empty()) {
-      parts.push_back(fmt::format("has at least {} of its requests succeed",
-                                  said_percentage(plan_.base.scenario.recovery.share)));
     }
     for (const SizeLimit& limit : plan_.limits) parts.push_back("keeps " + limit_text(limit));
-    std::string text = fmt::format("A run is good if it {}.", fmt::join(parts, " and "));
+    std::string text = parts.empty()
+                           ? fmt::format("A run is good if at least {} of its requests succeed.",
+                                         said_percentage(plan_.base.scenario.recovery.share))
+                           : fmt::format("A run is good if it {}.", fmt::join(parts, " and "));
     if (plan_.uncertain.empty()) return text;
     std::vector<std::string> keys;
     for (const UncertainKey& key : plan_.uncertain) {
@@ -216,10 +231,13 @@ class SizeReport {
     if (!answer_.is_largest && plan_.grid[*answer_.at] == 0) {
       return fmt::format("None is needed: even with 0 as {} it is safe; {}.", key(), where);
     }
+    const bool all_known = std::ranges::all_of(
+        answer_.probes, [](const SizeProbe& p) { return p.verdict == SizeVerdict::kSafe; });
     return fmt::format(
-        "It does not depend on {}: every value from {} to {} that was tried is safe; "
+        "It does not depend on {}: every value from {} to {} that was tried is {}; "
         "{}.",
-        key(), value(first_place()), value(last_place()), where);
+        key(), value(first_place()), value(last_place()),
+        all_known ? "safe" : "good throughout or known to be safe", where);
   }
 
   std::optional<std::string> reason() const {

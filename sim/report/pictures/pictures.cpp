@@ -103,7 +103,9 @@ std::string said_key(const Scenario& scenario, const std::string& path) {
     if (words == path.substr(0, dot)) words = path;
   }
   if (words == path || words + ".mean" == path) return path;
-  const bool counted = words == "servers" || words == "instances" || words == "clients";
+  constexpr std::array<std::string_view, 4> kCounted = {"clients", "servers", "instances",
+                                                        "places in the queue"};
+  const bool counted = std::ranges::find(kCounted, words) != kCounted.end();
   const std::string_view name = whose(scenario, path);
   return fmt::format("the {}{}{}", counted ? "number of " : "", words,
                      name.empty() ? "" : fmt::format(" of {}", name));
