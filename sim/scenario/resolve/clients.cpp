@@ -265,6 +265,19 @@ void check_breaker(Tables& t, const KeyResolution& keys, const ClientSpec& spec)
   }
 }
 
+/// Notes queues in which nobody waits.
+void note_idle_queues(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
+  const auto note = [&](std::string_view queue, std::string_view wait) {
+    if (!keys.has(queue)) return;
+    t.loaded.notes.push_back(fmt::format("{} has no effect: {} is 0 s, so that nothing waits",
+                                         keys.full_path(queue), keys.full_path(wait)));
+  };
+  if (spec.bulkhead.longest_wait == Duration::zero()) {
+    note("bulkhead.queue", "bulkhead.longest_wait");
+  }
+  if (spec.connection_wait == Duration::zero()) note("connection_queue", "connection_wait");
+}
+
 void resolve_client(Tables& t, const Member& member, const Node& siblings) {
   ClientSpec spec;
   spec.name = member.name;
@@ -280,6 +293,7 @@ void resolve_client(Tables& t, const Member& member, const Node& siblings) {
   keys.resolve();
   read_error_lists(t, keys, errors, spec.retry);
   check_breaker(t, keys, spec);
+  note_idle_queues(t, keys, spec);
   apply_client_defaults(t, keys, spec);
   if (member.name == "all") {
     t.problems.add(member.place,
@@ -365,6 +379,7 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
   keys.resolve();
   read_error_lists(t, keys, errors, spec.retry);
   check_breaker(t, keys, spec);
+  note_idle_queues(t, keys, spec);
   apply_client_defaults(t, keys, spec);
   check_quota(t, keys, spec);
   if (keys.is_wrong("service")) return;

@@ -4,6 +4,9 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <string>
+
 #include "unit/scenario/loading.hpp"
 
 namespace retrysim::own_limit_keys {
@@ -56,6 +59,26 @@ TEST_CASE("bulkheads") {
   CHECK(c.bulkhead.queue == 3);
   CHECK(client({"client.web.bulkhead.max_concurrent=25"}).bulkhead.longest_wait == Duration());
   CHECK_FALSE(client({}).bulkhead.in_use());
+}
+
+TEST_CASE("a queue in which nobody waits is noted") {
+  const auto notes = [](const std::string& edit, const std::string& key) {
+    return std::ranges::any_of(load(kSmall, {edit}).notes, [&](const std::string& note) {
+      return note.starts_with("client.web." + key + " has no effect");
+    });
+  };
+  CHECK(notes("client.web.bulkhead={max_concurrent=2, queue=5}", "bulkhead.queue"));
+  CHECK_FALSE(notes("client.web.bulkhead={max_concurrent=2, queue=5, longest_wait='1s'}", ""));
+  CHECK_FALSE(notes("client.web.bulkhead={max_concurrent=2}", ""));
+  const Edits pool = {"client.web.max_connections=2", "client.web.connection_queue=5"};
+  CHECK_FALSE(std::ranges::any_of(load(kSmall, pool).notes, [](const std::string& note) {
+    return note.find("connection_queue") != std::string::npos;
+  }));
+  Edits idle = pool;
+  idle.push_back("client.web.connection_wait=0s");
+  CHECK(std::ranges::any_of(load(kSmall, idle).notes, [](const std::string& note) {
+    return note.starts_with("client.web.connection_queue has no effect");
+  }));
 }
 
 TEST_CASE("limits on the send rate") {
