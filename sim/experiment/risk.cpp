@@ -179,7 +179,7 @@ std::string RiskPlan::said_event(const RiskPoint& point) const {
   }
   const std::string of = e.client ? " of " + scenario.clients[*e.client].name : std::string();
   return fmt::format("less than {} % success{} over {}", scenario::said_number(100 * e.below, 4),
-                     of, scenario::to_text(e.window));
+                     of, scenario::said_time(e.window.in_seconds()));
 }
 
 // --- The plan ------------------------------------------------------------------------------------

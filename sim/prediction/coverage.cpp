@@ -599,7 +599,7 @@ constexpr Combination kCombinations[] = {
     none("a queue without a bound", "queue.capacity", has_room_for_all, kChain,
          "without a bound there are infinitely many states"),
     without("a queue with a bound", "queue.capacity", can_be_full, kChain,
-            "attempts that a full queue rejects are not retried"),
+            "retries of attempts that a full queue rejects"),
     without("idempotency tokens", "idempotency", knows_tokens, kLoads,
             "attempts answered because of idempotency tokens"),
     none("idempotency tokens", "idempotency", knows_tokens, kLate | kAllOfFluidAndChain | kBound,

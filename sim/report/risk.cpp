@@ -97,7 +97,7 @@ std::string said_period(Duration period) {
   }
   const double hours = period.in_seconds() / kHour;
   if (hours > 1 && hours == std::floor(hours)) return fmt::format("{:.0f} hours", hours);
-  return scenario::to_text(period);
+  return hours == 1 ? "an hour" : scenario::said_time(period.in_seconds(), 4);
 }
 
 struct RiskRow {
@@ -558,7 +558,7 @@ class RiskReport {
     std::string what;
     if (is_collapse()) {
       what = fmt::format("Tipped over: of the requests that end within {}, less than half succeed.",
-                         scenario::to_text(r.point.event.window));
+                         scenario::said_time(r.point.event.window.in_seconds()));
     }
     const char* counted = "A time counts from a state without the event until it happens.";
     return what.empty() ? counted : what + " " + counted;
