@@ -501,14 +501,27 @@ Found herd_was_served(const GroupCase& c) {
 
 Found retries_idle(const GroupCase& c) {
   constexpr double kFew = 1.01, kGood = 0.99;
-  if (c.disturbed() || c.client.retry.max_attempts < 2) return std::nullopt;
-  if (c.success_share() < kGood || c.amplification() >= kFew) return std::nullopt;
-  const double retried = 1 - 1 / std::max(1.0, c.amplification());
+  if (c.disturbed() || c.client.retry.max_attempts < 2 || c.requests() == 0) return std::nullopt;
+  // An attempt that a breaker, a bulkhead, a pool or the send rate has stopped is tried again as
+  // one that was sent, and its successor counts as the first that is sent.
+  const auto unsent =
+      static_cast<double>(c.total.unconnected + c.total.unpermitted + c.total.breaker_refusals);
+  const double tried = (static_cast<double>(c.total.attempts) + unsent) / c.requests();
+  if (c.success_share() < kGood || tried >= kFew) return std::nullopt;
+  const double retried = 1 - 1 / std::max(1.0, tried);
+  if (retried <= 0 && unsent > 0) return std::nullopt;
   const bool hedges = c.client.retry.hedging.enabled;
-  const FigureSource source = number(1) - metric(c, "requests") / metric(c, "attempts");
+  FigureSource all = metric(c, "attempts");
+  if (unsent > 0) {
+    all = std::move(all) + weighted(c, "unconnected_per_request", "requests") +
+          weighted(c, "unpermitted_per_request", "requests");
+    if (c.total.breakers > 0) all = std::move(all) + metric(c, "breaker_refusals");
+  }
+  const FigureSource source = number(1) - metric(c, "requests") / std::move(all);
   return Finding{
       retried > 0
-          ? say("retries cost next to nothing here: {} of the attempts", share(retried, source))
+          ? say("retries cost next to nothing here: {} of the attempts{}", share(retried, source),
+                unsent > 0 ? Words(", sent or not") : Words(""))
           : say("{} cost nothing here: {} was {}", hedges ? Words("hedges") : Words("retries"),
                 claim("none", metric(c, "retries") == number(0)),
                 hedges ? Words("sent") : Words("needed")),
@@ -690,7 +703,9 @@ constexpr std::array kClientRules = {
           "a herd is served, and more requests succeed than first attempts"},
          herd_was_served},
     Rule{
-        {"retries-idle", kGood, false, "no disturbance, and retries are under 1 % of the requests"},
+        {"retries-idle", kGood, false,
+         "no disturbance, and retries, those of unsent attempts as well, are under 1 % of the "
+         "requests"},
         retries_idle},
     Rule{{"could-have-been-missed", kInfo, false,
           "it recovers in all replications, retries, and loses 5 % of the requests or more during "

@@ -1709,4 +1709,49 @@ retry = { mode = "none" }
   CHECK_THAT(said_of("batch", text), !says("in bursts"));
 }
 
+TEST_CASE("retries of attempts that were not sent are retries") {
+  // A bulkhead of four places for 4 attempts under way on average; a breaker of an instance that
+  // answers with errors until it is open. What they refuse succeeds at the second try.
+  const std::string bulkhead = R"(
+name = "bulkhead"
+duration = "100s"
+replications = 2
+[service.api]
+servers = "unlimited"
+service_time = "50ms"
+[client.web]
+arrivals = { process = "poisson", rate = 20 }
+retry = { mode = "custom", max_attempts = 9, delays = ["70ms"] }
+bulkhead = { max_concurrent = 4 }
+)";
+  CHECK_THAT(said_of("web", bulkhead), says("all is well") && says("failed unsent") &&
+                                           !says("cost nothing") && !says("next to nothing"));
+  const std::string breaker = R"(
+name = "breaker"
+duration = "200s"
+warmup = "100s"
+replications = 2
+[service.api]
+servers = "unlimited"
+service_time = "10ms"
+instances = 2
+[client.web]
+arrivals = { process = "constant", rate = 4 }
+retry = { mode = "custom", max_attempts = 2, delays = ["10ms"] }
+breaker = { scope = "host", failure_share = "none", consecutive = 3, open = "3600s" }
+[fault.sick]
+instance = 1
+start = "0s"
+duration = "50s"
+errors = { internal = 1.0 }
+)";
+  CHECK_THAT(said_of("web", breaker), says("all is well") && says("refused 400 first attempts") &&
+                                          !says("retries cost"));
+  // A place for all of them but one in some hundreds.
+  std::string rarely = bulkhead;
+  rarely.replace(rarely.find("max_concurrent = 4"), 18, "max_concurrent = 6");
+  CHECK_THAT(said_of("web", rarely),
+             says("retries cost next to nothing here: ") && says(" of the attempts, sent or not"));
+}
+
 }  // namespace retrysim
