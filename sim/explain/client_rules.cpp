@@ -176,12 +176,16 @@ Found breaker_refused(const GroupCase& c) {
   const double first = static_cast<double>(c.total.breaker_first_refusals) / n;
   if (open < kSome && first < kSome * c.requests() / n) return std::nullopt;
   const bool one = c.total.breakers == c.runs;
-  const Sentence refused =
-      say("{} open {} of the time and refused {}",
-          one ? Words("the circuit breaker was") : Words("its circuit breakers were, on average,"),
-          share(open, metric(c, "breaker_open_share", "mean")),
-          counted(count(first, metric(c, "breaker_first_refusals", "mean")), "first attempt",
-                  "first attempts"));
+  const double later = static_cast<double>(c.total.breaker_refusals) / n - first;
+  const FigureSource of_first = metric(c, "breaker_first_refusals", "mean");
+  const Sentence whom =
+      first > 0 ? counted(count(first, of_first), "first attempt", "first attempts")
+                : counted(count(later, metric(c, "breaker_refusals", "mean") - of_first), "retry",
+                          "retries");
+  const Sentence refused = say(
+      "{} open {} of the time and refused {}",
+      one ? Words("the circuit breaker was") : Words("its circuit breakers were, on average,"),
+      share(open, metric(c, "breaker_open_share", "mean")), whom);
   const std::vector<EvidenceFigure> figures = {{"open_share", open},
                                                {"refused_first_attempts", first}};
   // An instance whose breaker is open has nothing under way.

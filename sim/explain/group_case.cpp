@@ -1147,7 +1147,10 @@ double GroupCase::amplification() const {
 }
 
 double GroupCase::share_of_failures(Outcome outcome) const {
-  return ratio(share_of_requests(outcome), 1 - success_share());
+  const auto ended = [this](Outcome of) { return total.outcomes[static_cast<std::size_t>(of)]; };
+  // Of whole numbers, so that the share of all failures is exactly 1.
+  return ratio(static_cast<double>(ended(outcome)),
+               static_cast<double>(total.requests - ended(Outcome::kSuccess)));
 }
 
 GroupCase group_case(CaseFacts& facts, std::span<const RunResult> runs, std::size_t group) {

@@ -1754,4 +1754,44 @@ errors = { internal = 1.0 }
              says("retries cost next to nothing here: ") && says(" of the attempts, sent or not"));
 }
 
+TEST_CASE("a share of all failures is 100 %, whatever their number") {
+  // Three of ten requests: 0.3 divided by 1 - 0.7 is less than 1.
+  CHECK_THAT(said_of("web", R"(
+name = "three"
+duration = "10s"
+replications = 1
+[service.api]
+servers = 1
+service_time = "1ms"
+[client.web]
+arrivals = { process = "constant", rate = 1 }
+retry = { mode = "custom", max_attempts = 2, delays = ["1ms"] }
+[fault.bad]
+start = "3s"
+duration = "3s"
+errors = { invalid = 1.0 }
+)"),
+             says("100 % of the requests that failed got an answer that these clients do not "
+                  "retry") &&
+                 !says("more than"));
+}
+
+TEST_CASE("what a breaker refused is named: first attempts or retries") {
+  // A request every 10 s; the breaker opens with its first attempt and is closed again by then.
+  CHECK_THAT(said_of("web", R"(
+name = "retries"
+duration = "1000s"
+replications = 1
+[service.api]
+servers = 1
+service_time = "1ms"
+errors = { internal = 1.0 }
+[client.web]
+arrivals = { process = "constant", rate = 0.1 }
+retry = { mode = "custom", max_attempts = 2, delays = ["1ms"] }
+breaker = { failure_share = "none", consecutive = 1, open = "5s" }
+)"),
+             says("and refused 100 retries") && !says("first attempts"));
+}
+
 }  // namespace retrysim
