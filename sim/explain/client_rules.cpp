@@ -203,13 +203,20 @@ Found breaker_refused(const GroupCase& c) {
                  figures};
 }
 
+/// Whether a breaker records a request once, with all of its attempts.
+bool records_requests(const BreakerRules& rules) {
+  return rules.order == BreakerOrder::kBreakerOutside;
+}
+
 /// The mean number of calls in the window by which a breaker of the group judges, as far as sent
-/// attempts tell: during the disturbance, if there is one.
+/// attempts, or requests that have ended, tell: during the disturbance, if there is one.
 double calls_in_window(const GroupCase& c) {
   const BreakerRules& rules = c.client.breaker;
   const Stretch& phase = c.disturbed() ? c.during : c.all;
+  const ClientFlow& f = phase.group;
   const double calls =
-      static_cast<double>(phase.group.attempts) / static_cast<double>(c.total.breakers);
+      static_cast<double>(records_requests(rules) ? f.successes + f.failures : f.attempts) /
+      static_cast<double>(c.total.breakers);
   if (rules.window_calls > 0) return std::min(calls, static_cast<double>(rules.window_calls));
   const double seconds = phase.seconds / static_cast<double>(c.runs);
   return seconds > 0 ? calls * std::min(1.0, rules.window.in_seconds() / seconds) : 0;
@@ -247,22 +254,28 @@ Sentence why_closed(const GroupCase& c, double failed) {
 Found breaker_never_opened(const GroupCase& c) {
   const BreakerRules& rules = c.client.breaker;
   const ClientFlow& f = c.disturbed() ? c.during.group : c.all.group;
-  const auto failed = static_cast<double>(f.throttled + f.errors + f.timeouts);
-  const auto attempts = static_cast<double>(f.attempts);
+  const bool by_request = records_requests(rules);
+  const auto failed =
+      static_cast<double>(by_request ? f.failures : f.throttled + f.errors + f.timeouts);
+  const auto calls = static_cast<double>(by_request ? f.successes + f.failures : f.attempts);
   constexpr double kMany = 0.5, kFew = 20;
   if (c.total.breakers == 0 || c.total.breaker_openings > 0 || !fails_noticeably(c)) {
     return std::nullopt;
   }
-  if (attempts < kFew || failed < kMany * attempts) return std::nullopt;
+  if (calls < kFew || failed < kMany * calls) return std::nullopt;
   const std::string_view window = c.disturbed() ? "during" : "window";
-  const Sentence closed =
-      say("the circuit breaker did not open, although {} of the attempts failed{}",
-          share(failed / attempts, (flow(c, "throttled", window) + flow(c, "errors", window) +
-                                    flow(c, "timeouts", window)) /
-                                       flow(c, "attempts", window)),
-          c.disturbed() ? Words(" during the disturbance") : Words(""));
-  return Finding{say("{}: {}", closed, why_closed(c, failed / attempts)),
-                 {{"failed_share", failed / attempts},
+  const FigureSource source =
+      by_request ? flow(c, "failures", window) /
+                       (flow(c, "failures", window) + flow(c, "successes", window))
+                 : (flow(c, "throttled", window) + flow(c, "errors", window) +
+                    flow(c, "timeouts", window)) /
+                       flow(c, "attempts", window);
+  const Sentence closed = say("the circuit breaker did not open, although {} of the {} failed{}",
+                              share(failed / calls, source),
+                              by_request ? Words("requests") : Words("attempts"),
+                              c.disturbed() ? Words(" during the disturbance") : Words(""));
+  return Finding{say("{}: {}", closed, why_closed(c, failed / calls)),
+                 {{"failed_share", failed / calls},
                   {"min_calls", static_cast<double>(rules.min_calls)},
                   {"calls_in_window", calls_in_window(c)}}};
 }
@@ -684,8 +697,9 @@ constexpr std::array kClientRules = {
         breaker_refused},
     Rule{
         {"breaker-never-opened", kInfo, false,
-         "there is a circuit breaker, requests fail, half of the attempts or more fail, during the "
-         "disturbance if there is one, and it does not open"},
+         "there is a circuit breaker, requests fail, half of the calls that it records or more fail "
+         "(attempts, or requests if it is outside of the retries), during the disturbance if there "
+         "is one, and it does not open"},
         breaker_never_opened},
     Rule{{"not-sent", kInfo, false,
           "clients did not send one attempt in a hundred or more, for want of a connection or a "

@@ -1794,4 +1794,27 @@ breaker = { failure_share = "none", consecutive = 1, open = "5s" }
              says("and refused 100 retries") && !says("first attempts"));
 }
 
+TEST_CASE("a breaker outside of the retries did not open by what it records: requests") {
+  // 60 requests of four attempts each fail, of 80 that would be enough.
+  const auto of = [](const std::string& order) {
+    return R"(
+name = "order"
+duration = "60s"
+replications = 1
+[service.api]
+servers = 1
+service_time = "1ms"
+errors = { internal = 1.0 }
+[client.web]
+arrivals = { process = "constant", rate = 1 }
+retry = { mode = "custom", max_attempts = 4, delays = ["1ms"] }
+breaker = { failure_share = 0.5, window = "100s", min_calls = 80, order = ")" +
+           order + "\" }\n";
+  };
+  CHECK_THAT(said_of("web", of("breaker-outside")),
+             says("the circuit breaker did not open, although 100 % of the requests failed: it "
+                  "judges by 80 calls at least, and had fewer"));
+  CHECK_THAT(said_of("web", of("retry-outside")), !says("did not open"));
+}
+
 }  // namespace retrysim
