@@ -617,7 +617,6 @@ struct Flaw {
 };
 
 constexpr std::string_view kEffects = "effects of requests that change something";
-constexpr std::string_view kWaits = "waits for connections";
 constexpr std::string_view kFailedCalls = "failures of calls over time";
 constexpr std::string_view kStorms = "retry storms, which are found in the bins of a run";
 
@@ -651,9 +650,8 @@ std::vector<Flaw> flaws(const GroupCase& c) {
   // Clients whose limit on the send rate is below their arrival rate.
   if (c.total.latency_m.count > 0 && c.requests() > 0 && !c.disturbed() &&
       c.client.send_rate.in_use()) {
-    const double wait_s = real(c.total.send_wait_ns) / 1e9 / c.requests();
-    const double latency_s = real(c.total.latency_m.sum_ns) / 1e9 / real(c.total.latency_m.count);
-    const FigureSource waits = weighted(c, "send_wait_mean", "requests") / metric(c, "requests");
+    const double wait_s = c.mean_send_wait_s(), latency_s = c.mean_latency_s();
+    const FigureSource waits = wait_source(c, "send_wait_mean");
     if (wait_s > 0 && wait_s >= kWaiting * latency_s) {
       all.push_back({say("wait {} before they are sent, of {} altogether", roughly(wait_s, waits),
                          roughly(latency_s, latency_source(c))),
@@ -663,16 +661,14 @@ std::vector<Flaw> flaws(const GroupCase& c) {
     }
   }
   if (c.total.latency_m.count > 0 && c.requests() > 0 && !c.disturbed()) {
-    const double wait_s = real(c.total.connection_wait_ns) / 1e9 / c.requests();
-    const double latency_s = real(c.total.latency_m.sum_ns) / 1e9 / real(c.total.latency_m.count);
+    const double wait_s = c.mean_connection_wait_s(), latency_s = c.mean_latency_s();
+    const FigureSource waits = wait_source(c, "connection_wait_mean");
     if (wait_s > 0 && wait_s >= kWaiting * latency_s) {
-      all.push_back(
-          {say("wait {} for a connection, of {} altogether", roughly(wait_s, not_in_files(kWaits)),
-               roughly(latency_s, latency_source(c))),
-           {"connection_wait_s", wait_s},
-           weighted(c, "connection_wait_mean", "requests") / metric(c, "requests") >=
-               number(kWaiting) * latency_source(c),
-           wait_s >= kLong_s});
+      all.push_back({say("wait {} for {}, of {} altogether", roughly(wait_s, waits),
+                         what_is_scarce(c), roughly(latency_s, latency_source(c))),
+                     {"connection_wait_s", wait_s},
+                     waits >= number(kWaiting) * latency_source(c),
+                     wait_s >= kLong_s});
     }
   }
   const bool herd = c.client.arrivals.process == ArrivalProcess::kOnce;  // is spread by retries
@@ -1087,18 +1083,12 @@ Found slow(const GroupCase& c) {
       wait_s <= std::max(kLongest_s, kTimes * c.capacity.least_attempt_s)) {
     return std::nullopt;
   }
-  const double latency_s = static_cast<double>(c.total.latency_m.sum_ns) / 1e9 /
-                           static_cast<double>(c.total.latency_m.count);
-  const bool held = static_cast<double>(c.total.send_wait_ns) / 1e9 > wait_s / 2 * c.requests();
-  const bool pooled =
-      static_cast<double>(c.total.connection_wait_ns) / 1e9 > wait_s / 2 * c.requests();
-  const Words where = held     ? Words("until their client lets them be sent")
-                      : pooled ? c.client.max_connections == ClientSpec::kUnlimited
-                                     ? Words("for a place in the bulkhead")
-                                 : c.client.bulkhead.in_use()
-                                     ? Words("for a connection or a place in the bulkhead")
-                                     : Words("for a connection")
-                               : Words("in the queue");
+  const double latency_s = c.mean_latency_s();
+  const bool held = c.mean_send_wait_s() > wait_s / 2;
+  const bool pooled = c.mean_connection_wait_s() > wait_s / 2;
+  const Sentence where = held     ? Sentence(Words("until their client lets them be sent"))
+                         : pooled ? say("for {}", what_is_scarce(c))
+                                  : Sentence(Words("in the queue"));
   // An average says little about a latency that grows.
   constexpr double kGrows = 1.5;
   const Backlog& b = c.backlog;
@@ -1324,7 +1314,9 @@ Sentence flaw_of(const GroupCase& c) {
   const std::string& name = wrong.front().figure.name;
   if (name == "duplicate_share") return Words("has requests that take effect more than once");
   if (name == "degraded_share") return Words("gets degraded answers");
-  return name == "connection_wait_s" ? Words("waits for connections") : Words("needs its retries");
+  if (name == "send_wait_s") return Words("waits for its own send rate");
+  if (name != "connection_wait_s") return Words("needs its retries");
+  return say("waits for {}", what_is_scarce(c));
 }
 
 Sentence is_slower_by(const GroupCase& c) {

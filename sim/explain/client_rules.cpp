@@ -301,35 +301,31 @@ Found not_sent(const GroupCase& c) {
                    std::move(evidence)};
   }
   const Figure lost = share(unconnected / all, of_pool / of_all);
-  const bool pool = client.max_connections != ClientSpec::kUnlimited &&
-                    (client.connection_wait != Duration::max() ||
-                     client.connection_queue != ClientSpec::kUnlimited);
-  if (pool && client.bulkhead.in_use()) {
+  const Sentence who = who_has_how_many(c);
+  const ScarceLimits scarce = scarce_limits(client);
+  const bool pool = scarce.connections && (client.connection_wait != Duration::max() ||
+                                           client.connection_queue != ClientSpec::kUnlimited);
+  if (pool && scarce.places) {
     return Finding{say("{} of the attempts failed unsent: there was no connection for them, or no "
-                       "place in the bulkhead",
-                       lost),
+                       "place in the bulkhead; {}",
+                       lost, who),
                    std::move(evidence)};
   }
   const Duration longest = pool ? client.connection_wait : client.bulkhead.longest_wait;
-  const Figure limit =
-      pool ? whole(client.max_connections, key(path + ".max_connections"))
-           : whole(client.bulkhead.max_concurrent, key(path + ".bulkhead.max_concurrent"));
   const Words one = pool ? Words("no connection") : Words("no place in the bulkhead");
-  const Words who = client.makes_calls() ? Words("its caller") : Words("each client");
   const std::uint32_t line = pool ? client.connection_queue : client.bulkhead.queue;
   const bool waits = longest > Duration::zero() && line > 0;
   const Words full =
       waits && line != ClientSpec::kUnlimited ? Words(", or the line was full") : Words("");
   if (!waits || longest == Duration::max()) {
-    return Finding{say("{} of the attempts failed unsent: {} was free{}; {} has {}", lost, one,
-                       full, who, limit),
-                   std::move(evidence)};
+    return Finding{
+        say("{} of the attempts failed unsent: {} was free{}; {}", lost, one, full, who),
+        std::move(evidence)};
   }
   const std::string_view name = pool ? ".connection_wait" : ".bulkhead.longest_wait";
-  return Finding{
-      say("{} of the attempts failed unsent: {} became free within {}{}; {} has {}", lost, one,
-          time(longest.in_seconds(), key(path + std::string(name))), full, who, limit),
-      std::move(evidence)};
+  return Finding{say("{} of the attempts failed unsent: {} became free within {}{}; {}", lost, one,
+                     time(longest.in_seconds(), key(path + std::string(name))), full, who),
+                 std::move(evidence)};
 }
 
 Found past_deadline(const GroupCase& c) {
@@ -415,8 +411,7 @@ Found send_rate_below_demand(const GroupCase& c) {
   constexpr double kDeviations = 2, kTenth = 0.1;
   const double load = send_rate_load(c);
   if (load < 1 + kDeviations / std::sqrt(std::max(1.0, c.requests()))) return std::nullopt;
-  const double wait_s = static_cast<double>(c.total.send_wait_ns) / 1e9 / c.requests();
-  const double latency_s = static_cast<double>(c.total.latency_m.sum_ns) / 1e9 / c.requests();
+  const double wait_s = c.mean_send_wait_s(), latency_s = c.mean_latency_s();
   // Where the burst lasts longer than the run nothing waits.
   if (wait_s <= 0 || wait_s < kTenth * latency_s) return std::nullopt;
   const std::string path = scenario::path_of(c.client);
@@ -434,7 +429,7 @@ Found send_rate_below_demand(const GroupCase& c) {
           "are sent",
           c.client.makes_calls() ? Words("calls") : Words("requests"), times(load, source), each,
           count(c.client.send_rate.rate, limit),
-          roughly(wait_s, weighted(c, "send_wait_mean", "requests") / metric(c, "requests"))),
+          roughly(wait_s, wait_source(c, "send_wait_mean"))),
       {{"send_rate_load_ratio", load}, {"send_wait_s", wait_s}}};
 }
 
@@ -443,13 +438,12 @@ Found limiter_held_back(const GroupCase& c) {
   const bool adaptive = c.client.retry.rate_limit.enabled;
   if ((!adaptive && !c.client.send_rate.in_use()) || c.requests() == 0) return std::nullopt;
   if (send_rate_below_demand(c)) return std::nullopt;  // which says as much
-  const double wait_s = static_cast<double>(c.total.send_wait_ns) / 1e9 / c.requests();
-  const double latency_s = static_cast<double>(c.total.latency_m.sum_ns) / 1e9 / c.requests();
+  const double wait_s = c.mean_send_wait_s(), latency_s = c.mean_latency_s();
   if (wait_s <= 0 || wait_s < kMuch * latency_s) return std::nullopt;
   return Finding{
       say("{} slowed the clients down: requests waited {} on average {}",
           adaptive ? Words("adaptive mode") : Words("the clients' own limit on their send rate"),
-          roughly(wait_s, weighted(c, "send_wait_mean", "requests") / metric(c, "requests")),
+          roughly(wait_s, wait_source(c, "send_wait_mean")),
           adaptive ? Words("for a send token") : Words("to be sent")),
       {{"send_wait_s", wait_s}, {"latency_s", latency_s}}};
 }

@@ -1105,15 +1105,41 @@ bool GroupCase::falls_behind() const {
          ratio(b.last_latency_s, b.last_ended) > kSlower * ratio(b.first_latency_s, b.first_ended);
 }
 
+bool GroupCase::has_sent_more_than_ended() const {
+  const std::uint64_t sent = total.by_attempt.empty() ? 0 : total.by_attempt.front().sent;
+  return sent > total.latency_m.count;
+}
+
+double GroupCase::waited() const {
+  return static_cast<double>(has_sent_more_than_ended() ? total.by_attempt.front().sent
+                                                        : total.latency_m.count);
+}
+
+double GroupCase::mean_send_wait_s() const {
+  return ratio(static_cast<double>(total.send_wait_ns) / 1e9, waited());
+}
+
+double GroupCase::mean_connection_wait_s() const {
+  return ratio(static_cast<double>(total.connection_wait_ns) / 1e9, waited());
+}
+
+double GroupCase::mean_latency_s() const {
+  return ratio(static_cast<double>(total.latency_m.sum_ns) / 1e9,
+               static_cast<double>(total.latency_m.count));
+}
+
 double GroupCase::mean_wait_s() const {
-  const auto waits_ns = static_cast<double>(total.send_wait_ns + total.connection_wait_ns);
   double in_queue_s = 0;
   const bool calls_others = flow::calls_others(scenario, client.service);
   if (capacity.limited && !calls_others && has_queue(service().queue.discipline)) {
+    // Attempts that are under way when the run ends have taken a time that is not known.
+    std::uint64_t ended = 0;
+    for (const std::uint64_t n : total.results) ended += n;
     in_queue_s = static_cast<double>(total.attempt_total_ns) / 1e9 -
-                 static_cast<double>(total.attempts) * capacity.least_attempt_s;
+                 static_cast<double>(ended) * capacity.least_attempt_s;
   }
-  return ratio(waits_ns / 1e9 + std::max(in_queue_s, 0.0), requests());
+  return mean_send_wait_s() + mean_connection_wait_s() +
+         ratio(std::max(in_queue_s, 0.0), static_cast<double>(total.latency_m.count));
 }
 
 double Stretch::too_late_share() const {

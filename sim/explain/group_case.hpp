@@ -312,6 +312,18 @@ struct GroupCase {
   static double goodput(const Stretch& stretch);
   /// Whether more and more requests are under way while nothing is wrong.
   bool falls_behind() const;
+  /// Whether most requests that wait to be sent have stopped waiting because they were sent, and
+  /// not because they ended.
+  bool has_sent_more_than_ended() const;
+  /// Requests whose waits for tokens and connections are over: those that were sent or those that
+  /// ended, whichever are more. Requests that still wait when the run ends have no known wait.
+  double waited() const;
+  /// Mean time that such a request waited for send tokens; for connections and for places in the
+  /// bulkhead.
+  double mean_send_wait_s() const;
+  double mean_connection_wait_s() const;
+  /// Mean latency of the requests that ended; 0 if none did.
+  double mean_latency_s() const;
   /// Mean time that a request waits for a send token, for a connection and in the queue.
   double mean_wait_s() const;
   /// The work of a stretch as a share of the full capacity.

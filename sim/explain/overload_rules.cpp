@@ -54,6 +54,34 @@ bool prefers_idle(const ServiceSpec& service) {
   return b != Balancing::kRoundRobin && b != Balancing::kRandom;
 }
 
+ScarceLimits scarce_limits(const ClientSpec& client) {
+  const bool pool = client.max_connections != ClientSpec::kUnlimited;
+  const bool bulkhead = client.bulkhead.in_use();
+  return {pool && !(bulkhead && client.bulkhead.max_concurrent <= client.max_connections),
+          bulkhead};
+}
+
+Words what_is_scarce(const GroupCase& c) {
+  const ScarceLimits scarce = scarce_limits(c.client);
+  if (scarce.connections && scarce.places) return "a connection or a place in the bulkhead";
+  return scarce.places ? Words("a place in the bulkhead") : Words("a connection");
+}
+
+Sentence who_has_how_many(const GroupCase& c) {
+  const ScarceLimits scarce = scarce_limits(c.client);
+  const std::string path = scenario::path_of(c.client);
+  const Figure connections = whole(c.client.max_connections, key(path + ".max_connections"));
+  const Figure places =
+      whole(c.client.bulkhead.max_concurrent, key(path + ".bulkhead.max_concurrent"));
+  const Words who = !c.client.makes_calls() ? Words("each client")
+                    : c.client.count > 1    ? Words("each instance of its caller")
+                                            : Words("its caller");
+  if (scarce.connections && scarce.places) {
+    return say("{} has {} connections and {} places", who, connections, places);
+  }
+  return say("{} has {}", who, scarce.places ? places : connections);
+}
+
 /// The time in which nothing is wrong.
 std::string_view calm_window(const GroupCase& c) { return c.disturbed() ? "before" : "window"; }
 
@@ -913,28 +941,27 @@ Found limit_refuses(const GroupCase& c) {
 Found connections_are_bottleneck(const GroupCase& c) {
   constexpr double kMuch = 0.25;
   if (c.total.latency_m.count == 0 || c.requests() == 0) return std::nullopt;
-  const double wait_s = static_cast<double>(c.total.connection_wait_ns) / 1e9 / c.requests();
-  const double latency_s = static_cast<double>(c.total.latency_m.sum_ns) / 1e9 /
-                           static_cast<double>(c.total.latency_m.count);
+  const double wait_s = c.mean_connection_wait_s(), latency_s = c.mean_latency_s();
   if (wait_s <= 0 || wait_s < kMuch * latency_s) return std::nullopt;
-  const FigureSource waits =
-      weighted(c, "connection_wait_mean", "requests") / metric(c, "requests");
-  const bool pooled = c.client.max_connections != ClientSpec::kUnlimited;
-  const std::uint32_t most = pooled ? c.client.max_connections : c.client.bulkhead.max_concurrent;
-  const Figure connections =
-      whole(most, key(scenario::path_of(c.client) +
-                      (pooled ? ".max_connections" : ".bulkhead.max_concurrent")));
-  const Words what = pooled ? Words("a connection") : Words("a place in the bulkhead");
-  const Words who = c.client.makes_calls() ? Words("its caller") : Words("each client");
-  // Requests without an answer when the run ends have waited, but have no latency.
-  return Finding{wait_s < latency_s ? say("{} of the latency is waiting for {}: {} has {}",
+  const FigureSource waits = wait_source(c, "connection_wait_mean");
+  const Words what = what_is_scarce(c);
+  const Sentence who = who_has_how_many(c);
+  std::vector<EvidenceFigure> evidence = {{"connection_wait_s", wait_s}, {"latency_s", latency_s}};
+  const ScarceLimits scarce = scarce_limits(c.client);
+  if (scarce.connections) {
+    evidence.push_back({"max_connections", static_cast<double>(c.client.max_connections)});
+  }
+  if (scarce.places) {
+    evidence.push_back({"max_concurrent", static_cast<double>(c.client.bulkhead.max_concurrent)});
+  }
+  // Requests that wait for their answer when the run ends have waited to be sent, but have no
+  // latency.
+  return Finding{wait_s < latency_s ? say("{} of the latency is waiting for {}: {}",
                                           share(wait_s / latency_s, waits / latency_source(c)),
-                                          what, who, connections)
-                                    : say("requests wait {} on average for {}: {} has {}",
-                                          roughly(wait_s, waits), what, who, connections),
-                 {{"connection_wait_s", wait_s},
-                  {"latency_s", latency_s},
-                  {pooled ? "max_connections" : "max_concurrent", static_cast<double>(most)}}};
+                                          what, who)
+                                    : say("requests wait {} on average for {}: {}",
+                                          roughly(wait_s, waits), what, who),
+                 std::move(evidence)};
 }
 
 /// How faults change an attempt that waits for nothing: added message time, and speed.

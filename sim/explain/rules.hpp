@@ -52,6 +52,17 @@ bool prefers_idle(const ServiceSpec& service);
 /// The finding that first attempts alone need the whole capacity or more.
 std::optional<Finding> overload_without_retries(const GroupCase& c);
 
+/// The limits of a client on what it has under way at which attempts may have to wait or fail. A
+/// bulkhead with no more places than there are connections lets none wait for one of these.
+struct ScarceLimits {
+  bool connections = false, places = false;
+};
+ScarceLimits scarce_limits(const ClientSpec& client);
+/// "a connection", "a place in the bulkhead", or either.
+Words what_is_scarce(const GroupCase& c);
+/// "each client has one", with the limits that may be what attempts wait for.
+Sentence who_has_how_many(const GroupCase& c);
+
 /// The finding that first attempts ask for more than a service below can do.
 std::optional<Finding> overload_below(const GroupCase& c);
 /// Whether attempts of the group at `service`, which it calls itself, make calls of that group:

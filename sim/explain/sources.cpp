@@ -417,6 +417,14 @@ FigureSource attempts_per_request(const GroupCase& c) {
   return metric(c, "attempts") / metric(c, "requests");
 }
 
+FigureSource wait_source(const GroupCase& c, std::string_view name) {
+  FigureSource waits = weighted(c, name, "requests");
+  if (c.total.latency_m.count == c.total.requests) return std::move(waits) / metric(c, "requests");
+  return std::move(waits) / (c.has_sent_more_than_ended()
+                                 ? metric(c, "attempts") - metric(c, "retries")
+                                 : metric(c, "successes") + metric(c, "failures"));
+}
+
 FigureSource latency_source(const GroupCase& c) {
   return (weighted(c, "latency_mean", "successes") + weighted(c, "latency_mean", "failures")) /
          (metric(c, "successes") + metric(c, "failures"));

@@ -92,6 +92,9 @@ FigureSource slo_cell(const std::string& slo, const std::string& event, std::str
 /// A column of attempts.csv for first attempts.
 FigureSource first_attempt(const GroupCase& c, std::string_view column);
 
+/// The mean `send_wait_mean` or `connection_wait_mean` of the requests that have waited, as
+/// GroupCase::waited counts them.
+FigureSource wait_source(const GroupCase& c, std::string_view name);
 /// Success rate, attempts per request and latency of the requests of all replications.
 FigureSource success_source(const GroupCase& c);
 FigureSource attempts_per_request(const GroupCase& c);

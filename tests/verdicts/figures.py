@@ -46,7 +46,6 @@ NOT_IN_FILES = {
         "recovers-late"},
     "effects of requests that change something": {
         "unaffected", "only-slower", "not-all-well"},
-    "waits for connections": {"not-all-well"},
     "retry storms, which are found in the bins of a run": {"not-all-well"},
     "sums of latencies over time": {"falls-behind", "slow", "only-slower"},
     "waits in the queue beyond the least time that an attempt takes": {"slow"},

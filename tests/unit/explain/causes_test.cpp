@@ -1817,4 +1817,79 @@ breaker = { failure_share = 0.5, window = "100s", min_calls = 80, order = ")" +
   CHECK_THAT(said_of("web", of("retry-outside")), !says("did not open"));
 }
 
+TEST_CASE("waits are told of the requests whose latency is told") {
+  // Ten requests a second for five places a second, 30 s late by the end: half of the requests
+  // still wait when the run ends, and no time is known of these.
+  const auto bulkhead = [](const std::string& more) {
+    return R"(
+name = "waits"
+duration = "60s"
+drain = false
+replications = 1
+[service.api]
+servers = "unlimited"
+service_time = "200ms"
+instances = 2
+[client.web]
+arrivals = { process = "constant", rate = 10 }
+retry = { mode = "none" }
+bulkhead = { max_concurrent = 1, longest_wait = "none" }
+)" + more;
+  };
+  const auto place = says("99.01 % of the latency is waiting for a place in the bulkhead: each "
+                          "client has 1");
+  CHECK_THAT(said_of("web", bulkhead("")), place);
+  // No connection is waited for, of which there are more than places.
+  CHECK_THAT(said_of("web", bulkhead("max_connections = 100")), place && !says("a connection"));
+  CHECK_THAT(said_of("web", bulkhead("max_connections = 1")), place && !says("a connection"));
+  // Two requests a second of which one may be sent: the last one 44 s late, 22 s on average.
+  CHECK_THAT(said_of("web", R"(
+name = "rate"
+duration = "88s"
+drain = false
+replications = 1
+[service.api]
+servers = "unlimited"
+service_time = "1ms"
+[client.web]
+arrivals = { process = "constant", rate = 2 }
+retry = { mode = "none" }
+send_rate = { rate = 1, burst = 1, on_empty = "wait" }
+)"),
+             says("they wait 22 s on average before they are sent"));
+}
+
+TEST_CASE("the limits of a caller are those of each of its instances") {
+  const auto of = [](const std::string& instances, const std::string& limit) {
+    return R"(
+name = "instances"
+duration = "50s"
+replications = 1
+[service.edge]
+servers = "unlimited"
+service_time = "1ms"
+instances = )" +
+           instances + R"(
+[service.edge.calls.db]
+retry = { mode = "none" }
+)" + limit + R"(
+[service.db]
+servers = "unlimited"
+service_time = "100ms"
+[client.web]
+calls = "edge"
+arrivals = { process = "poisson", rate = 40 }
+retry = { mode = "none" }
+)";
+  };
+  CHECK_THAT(said_of("edge.db", of("2", "bulkhead = { max_concurrent = 2 }")),
+             says("no place in the bulkhead was free; each instance of its caller has 2"));
+  CHECK_THAT(said_of("edge.db", of("1", "bulkhead = { max_concurrent = 4 }")),
+             says("no place in the bulkhead was free; its caller has 4"));
+  CHECK_THAT(said_of("edge.db", of("2", "max_connections = 2\nbulkhead = { max_concurrent = 3, "
+                                        "longest_wait = \"none\" }")),
+             says("waiting for a connection or a place in the bulkhead: each instance of its "
+                  "caller has 2 connections and 3 places"));
+}
+
 }  // namespace retrysim
