@@ -537,7 +537,9 @@ class CauseFinder {
     if (part.blocked_s >= s.seconds / 2) return {{Ill::kBlocked, 1, &s}};
     const double waits_s = wait_s(s, service);
     const double longer_s = waits_s - (before_ ? wait_s(*before_, service) : 0);
-    const double noticeable_s = kLongerShare * idle_time(service);
+    const double least_s = kLongerShare * idle_time(service);
+    // An attempt may take no time at all.
+    const auto is_noticed = [&](double seconds) { return seconds > 0 && seconds >= least_s; };
     const double its_load = load(s, service);
     const double first_load = its_load * first_part(service, s);
     const bool refuses = turns_away(s, service);
@@ -545,11 +547,11 @@ class CauseFinder {
     // Callers whose servers are all held send no more than it can do, and it waits as before.
     const bool leaves_none =
         its_load >= kLeavesNoRoom || (has_less && its_load >= kLeavesHardlyAny);
-    const bool is_out = leaves_none && (refuses || (has_less ? waits_s : longer_s) >= noticeable_s);
+    const bool is_out = leaves_none && (refuses || is_noticed(has_less ? waits_s : longer_s));
     // At a lower load, attempts must wait because of the service's own load.
     const auto groups = g_.calls.groups_of(service);
     const bool is_short =
-        has_less && first_load > kLeavesRoom && (refuses || longer_s >= noticeable_s) &&
+        has_less && first_load > kLeavesRoom && (refuses || is_noticed(longer_s)) &&
         std::ranges::none_of(groups, [&](std::size_t g) { return comes_from(service, g, s); });
     const bool full = is_out || is_short;
     constexpr double kMinForLoad = 20;
@@ -590,11 +592,11 @@ class CauseFinder {
       later_s += 2 * f->latency.in_seconds();
       loss = 1 - (1 - loss) * (1 - f->request_loss) * (1 - f->response_loss);
     }
-    if (later_s >= noticeable_s) add(Ill::kFar, later_s);
+    if (is_noticed(later_s)) add(Ill::kFar, later_s);
     if (loss >= kPoint) add(Ill::kLoss, loss).failed = loss * sent_to(service, s);
     for (const std::size_t g : groups) {
       const double pooled = pool_load(g, s, false);
-      if (pooled < kLeavesNoRoom || pool_wait_s(g, s) < noticeable_s) continue;
+      if (pooled < kLeavesNoRoom || !is_noticed(pool_wait_s(g, s))) continue;
       Reason& r = add(Ill::kPool, pooled);
       r.by_fault_below = pool_load(g, s, true) < kLeavesNoRoom;
       r.held_back = is_held(service, s);
@@ -602,7 +604,7 @@ class CauseFinder {
     for (const std::size_t g : groups) {
       const double sent =
           send_rate_load(g_.scenario.clients[g], number_of(s.groups[g].requests), s.seconds);
-      if (sent < kLeavesNoRoom || send_wait_s(g, s) < noticeable_s) continue;
+      if (sent < kLeavesNoRoom || !is_noticed(send_wait_s(g, s))) continue;
       add(Ill::kSendRate, sent).held_back = is_held(service, s);
     }
     if (full) return found;
@@ -611,7 +613,7 @@ class CauseFinder {
                                : g_.demand.services[service].own_time;
     const double now_s = own_time_s(s, service);
     const double noise = 3 / std::sqrt(std::max(1.0, number_of(part.flow.completions)));
-    if (may_work_longer(service, on) && now_s - usual_s >= noticeable_s &&
+    if (may_work_longer(service, on) && is_noticed(now_s - usual_s) &&
         now_s >= (1 + kLongerShare + noise) * usual_s) {
       add(Ill::kSlow, times_as_long(service, on, part_of(now_s, usual_s)));
     } else if (refuses && g_.held_s(s, service) < available_s(s, service) / 2) {

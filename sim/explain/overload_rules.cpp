@@ -1042,10 +1042,14 @@ Found slow_or_far(const GroupCase& c) {
     if (f.speed <= 0 || f.unreachable || f.black_hole) return 0.0;
     return 2 * f.latency.in_seconds() + work_s / f.speed - work_s;
   };
+  // An attempt may take no time at all.
+  const auto is_noticed = [&](const FaultSpec& f) {
+    return longer(f) > 0 && longer(f) >= kNoticeably * c.capacity.least_attempt_s;
+  };
   const FaultSpec* worst = nullptr;
   for (const DisturbedStretch& d : c.disturbed_stretches) {
     for (const FaultSpec* f : d.faults) {
-      if (longer(*f) < kNoticeably * c.capacity.least_attempt_s) continue;
+      if (!is_noticed(*f)) continue;
       if (worst == nullptr || longer(*f) > longer(*worst)) worst = f;
     }
   }
@@ -1061,7 +1065,7 @@ Found slow_or_far(const GroupCase& c) {
       std::ranges::any_of(c.disturbed_stretches, [&](const DisturbedStretch& d) {
         if (std::ranges::find(d.faults, worst) == d.faults.end()) return false;
         return std::ranges::any_of(d.faults, [&](const FaultSpec* f) {
-          if (longer(*f) < kNoticeably * c.capacity.least_attempt_s) return false;
+          if (!is_noticed(*f)) return false;
           for (std::uint32_t i = 0; i < c.service().instances.count; ++i) {
             if (f->concerns(i) && !worst->concerns(i)) return true;
           }

@@ -1892,4 +1892,61 @@ retry = { mode = "none" }
                   "caller has 2 connections and 3 places"));
 }
 
+TEST_CASE("a service whose work takes no time is neither slow nor far because of that") {
+  const auto one = [](const std::string& fault) {
+    return R"(
+name = "nothing"
+duration = "30s"
+replications = 1
+[service.api]
+servers = "unlimited"
+service_time = "0s"
+[client.web]
+arrivals = { process = "poisson", rate = 20 }
+retry = { mode = "none" }
+[fault.sick]
+start = "10s"
+duration = "10s"
+errors = { internal = 0.5 }
+)" + fault;
+  };
+  const auto errors = says("during the fault the service answers ");
+  const auto slow = says("the service works at"), far = says("farther away"),
+             empty = says("the service .");
+  CHECK_THAT(said_of("web", one("")), errors && !slow && !far && !empty);
+  CHECK_THAT(said_of("web", one("speed = 0.5")), errors && !slow && !far && !empty);
+  CHECK_THAT(said_of("web", one("latency = \"1ms\"")),
+             errors && says("is 0.002 s farther away, there and back"));
+  const std::string two = R"(
+name = "nothing below"
+duration = "30s"
+replications = 1
+[service.edge]
+servers = 10
+service_time = "0s"
+[service.edge.calls.db]
+retry = { mode = "none" }
+[service.db]
+servers = 10
+service_time = "0s"
+[client.web]
+calls = "edge"
+arrivals = { process = "poisson", rate = 20 }
+retry = { mode = "none" }
+[fault.sick]
+service = "db"
+start = "10s"
+duration = "10s"
+errors = { internal = 0.5 }
+[fault.slow]
+service = "edge"
+start = "10s"
+duration = "10s"
+speed = 0.5
+)";
+  CHECK_THAT(said_of("all", two), says("db answers with errors during") && !says("edge is"));
+  CHECK_THAT(said_of("web", two), !far && !says("times as long"));
+  CHECK_THAT(said_of("edge.db", two), !empty);
+}
+
 }  // namespace retrysim
