@@ -1033,11 +1033,11 @@ Found overload_below(const GroupCase& c) {
   const flow::ServiceDemand& there = demand.services[*most];
   const double enough = std::floor(there.work) + 1;
   return Finding{
-      say("the first calls of {} alone need {} the capacity of {}: {} helps; at least {} needed "
-          "there",
+      say("the first calls of {} alone need {} the capacity of {}, which is an {}; at least {} "
+          "needed there",
           Name{c.scenario.services[*caller].name}, times(there.load(), not_in_files(kByScenario)),
           Name{c.scenario.services[*most].name},
-          claim("no retry policy", not_in_files(kByScenario)),
+          claim("overload without any retry", not_in_files(kByScenario)),
           counted(whole(enough, not_in_files(kByScenario)), "server is", "servers are")),
       {{"new_load_ratio", there.load()}, {"servers", there.capacity}, {"servers_needed", enough}}};
 }

@@ -150,8 +150,8 @@ Found overload_without_retries(const GroupCase& c) {
                              ? Words("turned away after others, which are shed first")
                              : Words("served before others, which wait"),
                          remedy)
-                   : say("first attempts alone need {} the capacity: {} helps; {}", needed,
-                         if_needed("no retry policy", 1), remedy);
+                   : say("first attempts alone need {} the capacity, which is an {}; {}", needed,
+                         if_needed("overload without any retry", 1), remedy);
   return f;
 }
 

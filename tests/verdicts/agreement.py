@@ -212,7 +212,7 @@ class Comparison:
         warned = " ".join(text for text, _ in self.warnings)
         for client in self.result.variant["clients"]:
             said = self.result.said[client["name"]].get("overload-without-retries", "")
-            if "no retry policy helps" in said:
+            if "overload without any retry" in said:
                 steady = not self.result.variant["disturbances"]
                 warns = not steady or "capacity" in warned or "limit of" in warned
                 self.expect("overloaded in the run", warns, warned, said)

@@ -703,8 +703,8 @@ arrivals = { process = "poisson", total_rate = 350 }
 priority = 1
 retry = { mode = "none" }
 )");
-  CHECK_THAT(said_of("low", above), says("need 1.2 times the capacity: no retry policy helps; at "
-                                         "least 13 servers"));
+  CHECK_THAT(said_of("low", above), says("need 1.2 times the capacity, which is an overload without any "
+                                         "retry; at least 13 servers"));
   CHECK_THAT(said_of("high", above), says("all is well") && !says("so far") &&
                                          says("this one is served before others, which wait"));
   CHECK_THAT(warnings(above), says("At least 13 servers"));
@@ -735,7 +735,7 @@ retry = { mode = "none" }
              says("it was shed first") && says("were refused; critical lost 0"));
   CHECK_THAT(said_of("background", of("queue = { capacity = 20 }\n")), !says("shed first"));
   CHECK_THAT(said_of("critical", of("queue = { capacity = 20 }\n")),
-             says("no retry policy helps") && !says("turned away after"));
+             says("overload without any retry") && !says("turned away after"));
 }
 
 TEST_CASE("who is shed first is told by what each loses at the same time") {

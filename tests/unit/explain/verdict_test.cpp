@@ -311,7 +311,7 @@ const std::vector<RuleCase>& rule_cases() {
        {kHigh},
        kSteady,
        {},
-       "need 1.2 times the capacity: no retry policy helps"},
+       "need 1.2 times the capacity, which is an overload without any retry; at least"},
       {"timeout-below-service-time",
        kSteady,
        {"client.web.attempt_timeout=8ms"},
