@@ -109,6 +109,18 @@ Sentence who_denies(const RetryRules& retry) {
   return joined(refusers, ", ", " or ");
 }
 
+/// The limits that may refuse a retry, none of which has.
+Sentence limits_on_retries(const RetryRules& retry) {
+  std::vector<Sentence> limits;
+  if (retry.quota.enabled) limits.emplace_back(Words("the retry quota"));
+  if (retry.budget.in_use()) limits.emplace_back(Words("the retry budget"));
+  if (retry.retry_breaker.in_use()) limits.emplace_back(Words("the retry breaker"));
+  if (retry.guard.in_use()) limits.emplace_back(Words("the retry guard"));
+  if (retry.throttle.in_use()) limits.emplace_back(Words("the client's own throttle"));
+  return say("{} {} not bound", joined(limits),
+             limits.size() == 1 ? Words("has") : Words("have"));
+}
+
 /// Many retries, and a limit on them that never refused one.
 Found limit_never_bound(const GroupCase& c) {
   constexpr double kMany = 0.1, kMinRetries = 100;
@@ -116,7 +128,10 @@ Found limit_never_bound(const GroupCase& c) {
   const ClientFlow& f = c.all.group;
   const auto retries = static_cast<double>(f.retries);
   if (!(retry.quota.enabled || retry.has_limits()) || retry.max_attempts < 2) return std::nullopt;
-  if (f.quota_denied > 0 || c.share_of_requests(Outcome::kQuotaExceeded) > 0) return std::nullopt;
+  if (f.quota_denied > 0 || c.share_of_requests(Outcome::kQuotaExceeded) > 0 ||
+      (retry.throttle.in_use() && c.share_of_requests(Outcome::kNoSendToken) > 0)) {
+    return std::nullopt;
+  }
   const auto are_many = [&](const ClientFlow& flow) {
     return static_cast<double>(flow.retries) >= kMany * static_cast<double>(flow.requests);
   };
@@ -125,9 +140,7 @@ Found limit_never_bound(const GroupCase& c) {
       are_many(f) || (retry.has_limits() && c.disturbed() && are_many(c.during.group));
   if (retries < kMinRetries || !many) return std::nullopt;
   if (quota_never_dry(c)) return std::nullopt;
-  return Finding{say("{} has not bound: {} of {} was denied",
-                     retry.quota.enabled && !retry.has_limits() ? Sentence(Words("the retry quota"))
-                                                                : who_denies(retry),
+  return Finding{say("{}: {} of {} was denied", limits_on_retries(retry),
                      claim("no retry", flow(c, "quota_denied", "window") == number(0)),
                      whole(retries, flow(c, "retries", "window"))),
                  {{"retries", retries}}};
@@ -377,17 +390,24 @@ Found limiter_never_woke(const GroupCase& c) {
     return s->rejection.overflow == Overflow::kUnavailable && !s->answers.overflow &&
            !s->answers.limit;
   };
-  const bool by_queue = c.total.rejected > 0 && std::ranges::all_of(c.services, answers_503);
+  const bool refused = c.total.rejected > 0 && std::ranges::all_of(c.services, answers_503);
+  // A service may turn attempts away although its queue is not full.
+  const bool by_queue = std::ranges::all_of(c.services, [](const ServiceSpec* s) {
+    return s->queue.capacity != ServiceSpec::kUnlimited && !s->queue.sheds() &&
+           !s->concurrency.in_use();
+  });
   const FigureSource source =
       (weighted(c, "error_share", "attempts") + weighted(c, "timeout_share", "attempts")) /
       metric(c, "attempts");
   const FigureSource throttles = weighted(c, "throttled_share", "attempts") / metric(c, "attempts");
   return Finding{
-      by_queue
-          ? say("{}: {} of the attempts failed, but a full queue answers {}, which it does not "
-                "count as throttling",
+      refused
+          ? say("{}: {} of the attempts failed, but {} {}, which it does not count as throttling",
                 claim("adaptive mode never slowed down", throttles <= number(kHardlyAny)),
-                share(failed, source), Name{"503"})
+                share(failed, source),
+                by_queue ? Words("a full queue answers")
+                         : Words("attempts that the service turns away are answered"),
+                Name{"503"})
           : say("{}: {} of the attempts failed, but {} with a throttling error",
                 claim("adaptive mode never slowed down", throttles <= number(kHardlyAny)),
                 share(failed, source), claim("none", throttles <= number(kHardlyAny))),

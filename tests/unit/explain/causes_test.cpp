@@ -1949,4 +1949,55 @@ speed = 0.5
   CHECK_THAT(said_of("edge.db", two), !empty);
 }
 
+TEST_CASE("who turns attempts away is named only where that is known") {
+  // 190 a second for 200: CoDel sheds what waits for too long, and no queue is full.
+  const auto adaptive = [](const std::string& queue) {
+    return R"(
+name = "shed"
+duration = "60s"
+replications = 2
+[service.api]
+servers = 10
+service_time = { distribution = "exponential", mean = "50ms" }
+queue = )" +
+           queue + R"(
+[client.web]
+count = 20
+arrivals = { process = "poisson", total_rate = 190 }
+attempt_timeout = "500ms"
+retry = { mode = "adaptive" }
+)";
+  };
+  const auto neutral = says("but attempts that the service turns away are answered 503");
+  CHECK_THAT(said_of("web", adaptive("{ discipline = \"codel\" }")),
+             neutral && !says("full queue"));
+  CHECK_THAT(said_of("web", adaptive("{ max_age = \"20ms\" }")), neutral && !says("full queue"));
+  CHECK_THAT(said_of("web", adaptive("{ capacity = 5 }")), says("but a full queue answers 503"));
+}
+
+TEST_CASE("a limit on retries that has not bound is one that there is") {
+  const auto of = [](const std::string& limit) {
+    return R"(
+name = "limits"
+duration = "60s"
+replications = 1
+[service.api]
+servers = "unlimited"
+service_time = "1ms"
+errors = { internal = 0.2 }
+[client.web]
+arrivals = { process = "poisson", rate = 50 }
+retry = { mode = "custom", max_attempts = 3, delays = ["1ms"], )" +
+           limit + " }\n";
+  };
+  CHECK_THAT(said_of("web", of("client_throttle = { k = 100 }")),
+             says("the client's own throttle has not bound: no retry of") && !says("quota"));
+  CHECK_THAT(said_of("web", of("budget = { kind = \"window\", share = 1 }, "
+                               "quota = { capacity = 1000000 }")),
+             says("the retry quota and the retry budget have not bound: no retry of") &&
+                 !says("empty"));
+  // With k = 1 it refuses more than a few.
+  CHECK_THAT(said_of("web", of("client_throttle = { k = 1 }")), !says("has not bound"));
+}
+
 }  // namespace retrysim
