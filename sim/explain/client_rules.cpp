@@ -11,6 +11,7 @@
 
 #include "explain/rules.hpp"
 #include "explain/sources.hpp"
+#include "flow/calls.hpp"
 #include "scenario/text/names.hpp"
 
 namespace retrysim::explain {
@@ -482,7 +483,63 @@ bool has_transient_errors(const GroupCase& c) {
   });
 }
 
-/// Whether retries raised the success rate by more than a percentage point.
+/// Attempts that a service turned away or left waiting for too long, of those that reached it.
+struct LostToLoad {
+  double lost = 0, arrivals = 0;
+
+  void add(const ServiceFlow& s, double seconds, double runs) {
+    // Attempts that are given up before they are served are not counted as such.
+    const double in_it = seconds > 0 ? s.in_system_ns / 1e9 / seconds * runs : 0;
+    const double unserved = static_cast<double>(s.admitted) -
+                            static_cast<double>(s.completions) - in_it;
+    lost += static_cast<double>(s.rejected + s.throttled + s.wasted) + std::max(0.0, unserved);
+    arrivals += static_cast<double>(s.arrivals);
+  }
+};
+
+/// The share of first attempts that may have failed because of load, to which retries add: without
+/// them these might have succeeded.
+double may_be_lost_to_load(const GroupCase& c) {
+  const auto runs = static_cast<double>(c.runs);
+  const bool calls = std::ranges::any_of(called_services(c.client), [&](std::size_t s) {
+    return flow::calls_others(c.scenario, s);
+  });
+  double lost_share = 0;
+  const auto add = [&](const LostToLoad& at) {
+    if (at.arrivals > 0) lost_share += at.lost / at.arrivals;
+  };
+  LostToLoad own;
+  if (!calls) {
+    own.add(c.all.service, c.all.seconds, runs);
+    add(own);
+  } else if (!c.graph) {
+    return 1;
+  } else {
+    // A failure anywhere below may be one of load.
+    for (std::size_t s = 0; s < c.scenario.services.size(); ++s) {
+      LostToLoad there;
+      for (const GraphStretch& stretch : c.graph->stretches) {
+        there.add(stretch.services[s].flow, stretch.seconds, runs);
+      }
+      add(there);
+    }
+  }
+  // One that its client gave up need not have failed: another one, or a deadline, came first.
+  const AttemptNumberCounts& first = c.total.by_attempt.front();
+  const auto given_up = first.results[static_cast<std::size_t>(AttemptResult::kAbandoned)];
+  return lost_share + static_cast<double>(given_up) / static_cast<double>(first.sent);
+}
+
+/// Whether more succeed than would without retries. The success of first attempts tells that only
+/// where hardly any of them failed because of load.
+bool helped_for_sure(const GroupCase& c) {
+  constexpr double kNoticeable = 0.01, kFew = 0.1;
+  if (c.total.by_attempt.empty() || c.total.by_attempt.front().sent == 0) return false;
+  const double first = c.first_attempt_success_share(), lost = may_be_lost_to_load(c);
+  return lost <= kFew * (1 - first) && c.success_share() >= first + lost + kNoticeable;
+}
+
+/// Whether more requests succeed than first attempts, by more than a percentage point.
 bool helped(const GroupCase& c) {
   constexpr double kNoticeable = 0.01;
   return c.client.retry.max_attempts >= 2 &&
@@ -508,7 +565,8 @@ bool is_spread_by_retries(const GroupCase& c) {
 
 Found retries_helped(const GroupCase& c) {
   if (is_spread_by_retries(c)) return std::nullopt;  // which says as much
-  if (!has_transient_errors(c) || c.retries_above_capacity.runs > 0 || !helped(c)) {
+  if (!has_transient_errors(c) || c.retries_above_capacity.runs > 0 || !helped(c) ||
+      !helped_for_sure(c)) {
     return std::nullopt;
   }
   return Finding{
@@ -729,7 +787,8 @@ constexpr std::array kClientRules = {
           "earlier one"},
          reused_tokens},
     Rule{{"retries-helped", kGood, false,
-          "errors come at random, and more requests succeed than first attempts"},
+          "errors come at random, more requests succeed than first attempts, and at most a tenth of "
+          "the first attempts that fail may do so because of load, to which retries add"},
          retries_helped},
     Rule{{"herd-served-by-retries", kGood, false,
           "a herd is served, and more requests succeed than first attempts"},
