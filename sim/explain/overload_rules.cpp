@@ -559,12 +559,43 @@ Figure patience(const GroupCase& c) {
   return time(c.capacity.timeout_s, key(scenario::path_of(c.client) + ".attempt_timeout"));
 }
 
+/// "at a fifth of the capacity the full queue holds ...": what the queue holds where a fault leaves
+/// the service less.
+Sentence slow_queue(const GroupCase& c) {
+  const Capacity& k = c.capacity;
+  const auto least = std::ranges::min_element(c.disturbed_stretches, {}, &DisturbedStretch::left);
+  const FigureSource left = left_source(c, *least), full = full_queue_source(c);
+  const bool is_known =
+      left.kind != FigureSource::Kind::kUnknown && full.kind != FigureSource::Kind::kUnknown;
+  return say("at {} of the capacity the full queue holds {} of work; clients wait only {}: {}; at "
+             "full capacity it holds {}",
+             share(k.left, left),
+             roughly(k.full_queue_s / k.left, is_known ? full / left : not_in_files(kByScenario)),
+             patience(c), answers_too_late(c, c.during, "during"),
+             roughly(k.full_queue_s, full_queue_source(c)));
+}
+
+/// Whether most answers that come too late do so while a fault leaves the service less capacity.
+bool is_late_by_fault(const GroupCase& c) {
+  return c.disturbed() && c.capacity.left > 0 && c.capacity.left < 1 &&
+         2 * c.during.group.timeouts > c.trouble.group.timeouts &&
+         c.during.too_late_share() >= kMaxAnswers;
+}
+
 Found queue_outlasts_timeout(const GroupCase& c) {
   const Capacity& k = c.capacity;
   const double late = troubled(c).too_late_share();
   if (!lines_up(c) || late < kMaxAnswers || k.largest_queue_s <= k.patience_s) return std::nullopt;
   const bool bounded = k.full_queue_s < std::numeric_limits<double>::infinity();
   if (bounded && k.full_queue_s <= k.patience_s) return std::nullopt;
+  if (bounded && is_late_by_fault(c)) {
+    return Finding{slow_queue(c),
+                   {{"queue_work_s", k.full_queue_s / k.left},
+                    {"queue_work_at_full_capacity_s", k.full_queue_s},
+                    {"timeout_s", k.timeout_s},
+                    {"capacity_left_share", k.left},
+                    {"too_late_share", c.during.too_late_share()}}};
+  }
   const Sentence whose =
       c.scenario.services.size() > 1 ? say(" of {}", Name{c.service().name}) : Sentence();
   const Sentence holds = bounded ? say("the full queue{} holds {} of work", whose,
@@ -585,21 +616,12 @@ Found slow_queue_outlasts_timeout(const GroupCase& c) {
   const double slow_s = k.full_queue_s / k.left;
   if (k.full_queue_s > k.patience_s || slow_s <= k.patience_s) return std::nullopt;
   if (k.largest_queue_s / k.left <= k.patience_s) return std::nullopt;
-  const auto least = std::ranges::min_element(c.disturbed_stretches, {}, &DisturbedStretch::left);
-  const FigureSource left = left_source(c, *least), full = full_queue_source(c);
-  const bool is_known =
-      left.kind != FigureSource::Kind::kUnknown && full.kind != FigureSource::Kind::kUnknown;
-  return Finding{
-      say("at {} of the capacity the full queue holds {} of work; clients wait only {}: {}; at "
-          "full capacity it holds {}",
-          share(k.left, left), roughly(slow_s, is_known ? full / left : not_in_files(kByScenario)),
-          patience(c), answers_too_late(c, c.during, "during"),
-          roughly(k.full_queue_s, full_queue_source(c))),
-      {{"queue_work_s", slow_s},
-       {"queue_work_at_full_capacity_s", k.full_queue_s},
-       {"timeout_s", k.timeout_s},
-       {"capacity_left_share", k.left},
-       {"too_late_share", late}}};
+  return Finding{slow_queue(c),
+                 {{"queue_work_s", slow_s},
+                  {"queue_work_at_full_capacity_s", k.full_queue_s},
+                  {"timeout_s", k.timeout_s},
+                  {"capacity_left_share", k.left},
+                  {"too_late_share", late}}};
 }
 
 /// Whether more than a few attempts fail, so that retries are among those that follow the first.

@@ -63,7 +63,8 @@ NOT_IN_FILES = {
     "errors at the service without those of calls": {"cause-in-graph"},
     "the capacity profile, an input of the scenario": {"profile-takes-capacity"},
     "the draw of a fault at random": {
-        "slow-or-far", "overload-by-disturbance", "slow-queue-outlasts-timeout", "lost-on-the-way",
+        "slow-or-far", "overload-by-disturbance", "slow-queue-outlasts-timeout",
+        "queue-outlasts-timeout", "lost-on-the-way",
         "timeout-below-service-time"},
     "the twins without retries": {"metastable"},
     "the twins' results": {"twin"},

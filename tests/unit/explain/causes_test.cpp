@@ -2034,4 +2034,36 @@ retry = { mode = "custom", max_attempts = 2, backoff = { base = "200ms" } }
   CHECK_THAT(said_of("web", hedged), !says("helped"));
 }
 
+TEST_CASE("what a queue holds is said for the capacity at which its answers come too late") {
+  // Forty attempts are 0.2 s of work for four servers, and 1 s for these at a fifth of the speed.
+  const auto of = [](const std::string& retry) {
+    return R"(
+name = "queue"
+duration = "120s"
+replications = 2
+[service.api]
+servers = 4
+service_time = "20ms"
+queue = { capacity = 40 }
+[client.web]
+count = 20
+attempt_timeout = "200ms"
+arrivals = { process = "poisson", total_rate = 150 }
+retry = { )" +
+           retry + R"( }
+[fault.slow]
+start = "40s"
+duration = "20s"
+speed = 0.2
+)";
+  };
+  const auto slow = says("at 20 % of the capacity the full queue holds 1 s of work; clients wait "
+                         "only 0.2 s: ");
+  CHECK_THAT(said_of("web", of(kNone)),
+             slow && says("of the answers came too late; at full capacity it holds 0.2 s"));
+  // Most answers come too late after the fault.
+  const std::string storm = said_of("web", of("mode = \"custom\", max_attempts = 4, delays = [0]"));
+  CHECK_THAT(storm, says("never recovers") && !slow && says("the full queue holds 0.2 s of work"));
+}
+
 }  // namespace retrysim
