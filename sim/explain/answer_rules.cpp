@@ -692,8 +692,9 @@ std::vector<Flaw> flaws(const GroupCase& c) {
   return all;
 }
 
-/// Adds ", but ..." for the flaws, and the severity of the worst.
-void add_flaws(const std::vector<Flaw>& flaws, Finding& f) {
+/// Adds ", but ..." for the flaws, and the severity of the worst. `one_more`: the sentence has a
+/// "but" already.
+void add_flaws(const std::vector<Flaw>& flaws, Finding& f, bool one_more = false) {
   if (flaws.empty()) return;
   std::vector<Sentence> texts;
   f.severity = kInfo;
@@ -703,7 +704,8 @@ void add_flaws(const std::vector<Flaw>& flaws, Finding& f) {
     const auto known = std::ranges::find(f.evidence, flaw.figure.name, &EvidenceFigure::name);
     if (known == f.evidence.end()) f.evidence.push_back(flaw.figure);
   }
-  f.sentence += say(", but {}", joined(texts, " and ", " and "));
+  f.sentence +=
+      say(", {} {}", one_more ? Words("and") : Words("but"), joined(texts, " and ", " and "));
 }
 
 /// Adds what the disturbance did to requests already under way; nothing if they are a small share
@@ -829,7 +831,7 @@ Found only_slower(const GroupCase& c) {
     sentence += say(", and those made after it {}", mean_latency(c, since));
   }
   Finding f{std::move(sentence), shares(c), kInfo};
-  add_flaws(flaws(c), f);
+  add_flaws(flaws(c), f, true);
   if (slower_during) f.sentence += fewer_of_loop(c);
   add_lost_under_way(c, f);
   f.evidence.push_back({"latency_before_s", normal(c).mean_latency_s()});

@@ -1158,11 +1158,13 @@ Found drain_hides_overload(const GroupCase& c) {
   if (c.requests() == 0 || is_herd(c)) return std::nullopt;
   const double within = static_cast<double>(c.total.successes_within) / c.requests();
   if (c.success_share() - within <= kNoteworthy) return std::nullopt;
-  return Finding{say("only {} of the requests had succeeded when the load stopped; {} in the end, "
-                     "after it",
-                     share(within, weighted(c, "success_rate_within_duration", "requests") /
-                                       metric(c, "requests")),
-                     share(c.success_share(), success_source(c))),
+  const FigureSource by_then =
+      weighted(c, "success_rate_within_duration", "requests") / metric(c, "requests");
+  const Sentence how_many = within > 0 ? say("only {}", share(within, by_then))
+                                       : Sentence(claim("none", by_then == number(0)));
+  return Finding{say("{} of the requests had succeeded when the load stopped; {} in the end, after "
+                     "it",
+                     how_many, share(c.success_share(), success_source(c))),
                  {{"success_within_duration_share", within}, {"success_share", c.success_share()}}};
 }
 

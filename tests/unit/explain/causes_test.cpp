@@ -2066,4 +2066,48 @@ speed = 0.2
   CHECK_THAT(storm, says("never recovers") && !slow && says("the full queue holds 0.2 s of work"));
 }
 
+TEST_CASE("a sentence has one but, and none is no share") {
+  // A fault that slows the answers, of which a fifth are degraded all the time.
+  const std::string slower = said_of("web", R"(
+name = "slower"
+duration = "60s"
+replications = 2
+[service.edge]
+servers = "unlimited"
+service_time = "10ms"
+[service.edge.calls.extra]
+retry = { mode = "none" }
+on_failure = "ignore"
+[service.extra]
+servers = "unlimited"
+service_time = "1ms"
+errors = { internal = 0.2 }
+[client.web]
+calls = "edge"
+arrivals = { process = "poisson", rate = 50 }
+retry = { mode = "none" }
+[fault.far]
+service = "edge"
+start = "20s"
+duration = "20s"
+latency = "50ms"
+)");
+  CHECK_THAT(slower, says("only slower: ") && says(", but take ") &&
+                         says(" % of the answers of the run are degraded") &&
+                         !says(", but 2"));
+  // Two seconds of work, and a load of one.
+  CHECK_THAT(said_of("web", R"(
+name = "drain"
+duration = "1s"
+replications = 2
+[service.api]
+servers = "unlimited"
+service_time = "2s"
+[client.web]
+arrivals = { process = "constant", rate = 50 }
+retry = { mode = "none" }
+)"),
+             says("none of the requests had succeeded when the load stopped; 100 % in the end"));
+}
+
 }  // namespace retrysim
