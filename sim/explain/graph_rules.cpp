@@ -680,15 +680,15 @@ bool has_several_names(const GroupCase& c) {
   });
 }
 
-}  // namespace
-
-Sentence when_of(const GroupCase& c, const GraphStretch& s) {
+/// `during`: the word for a stretch in which disturbances are on.
+Sentence when_of(const GroupCase& c, const GraphStretch& s, Words during) {
   if (!c.disturbed()) return {};
   switch (s.kind) {
     case PhaseKind::kBefore:
       return say(" before {}", its_name(c));
     case PhaseKind::kDuring:
-      return say(" during {}", has_several_names(c) ? Sentence(Name{name_of(c, s)}) : its_name(c));
+      return say(" {} {}", during,
+                 has_several_names(c) ? Sentence(Name{name_of(c, s)}) : its_name(c));
     case PhaseKind::kBetween:
       return say(" between {}", its_name(c));
     default:
@@ -696,7 +696,21 @@ Sentence when_of(const GroupCase& c, const GraphStretch& s) {
   }
 }
 
+}  // namespace
+
+Sentence when_of(const GroupCase& c, const GraphStretch& s) { return when_of(c, s, "during"); }
+
 namespace {
+
+/// Whether what is said of a stretch was counted in the bins that it touches, because no whole bin
+/// lies in it: most of that may have come before it or after it.
+bool is_counted_around(const GroupCase& c, const Reason& r) {
+  constexpr double kLonger = 1.01;
+  const bool by_fault = r.ill == Ill::kUnreachable || r.ill == Ill::kSilent ||
+                        r.ill == Ill::kBlocked || r.ill == Ill::kFar || r.ill == Ill::kLoss;
+  const double planned_s = (r.when->end_s - r.when->start_s) * static_cast<double>(c.runs);
+  return !by_fault && r.when->kind == PhaseKind::kDuring && r.when->seconds > kLonger * planned_s;
+}
 
 /// The stretches of disturbances in which it is nearly as bad as where it is worst.
 std::vector<const GraphStretch*> worst_of(const Reason& r) {
@@ -713,7 +727,7 @@ Sentence when_of(const GroupCase& c, const Reason& r) {
   constexpr std::size_t kMost = 4;
   const std::vector<const GraphStretch*> worst = worst_of(r);
   if (!c.disturbed() || r.when->kind != PhaseKind::kDuring || worst.size() < 2) {
-    return when_of(c, *r.when);
+    return when_of(c, *r.when, is_counted_around(c, r) ? Words("around") : Words("during"));
   }
   // A disturbance all of whose stretches are among them is said by its name.
   for (const stats::Disturbance& d : stats::disturbances(c.scenario)) {

@@ -64,7 +64,8 @@ bool has_too_few_requests(const GroupCase& c) {
 }
 
 bool is_told_once(const GroupCase& c, const Culprit& culprit) {
-  return c.disturbances.count == 1 && culprit.when->kind == PhaseKind::kDuring;
+  return c.disturbances.count == 1 && culprit.when->kind == PhaseKind::kDuring &&
+         culprit.during.text() == when_of(c, *culprit.when).text();
 }
 
 /// The names of a few groups, "search and ads"; of more, their number.

@@ -241,13 +241,20 @@ bool is_not_there(const GroupCase& c) {
          c.during.group.attempts == 0 && c.after.group.attempts == 0;
 }
 
+/// The group's only service, by its name where there are others.
+Sentence its_service(const GroupCase& c) {
+  return c.scenario.services.size() > 1 ? Sentence(Name{c.service().name})
+                                        : Sentence(Words("the service"));
+}
+
 Found nothing_served(const GroupCase& c) {
   if (is_not_there(c)) return std::nullopt;
   const Stretches none =
       stretches_where(c, [](const DisturbedStretch& d) { return d.left <= 0 && !is_cut_off(d); });
   if (none.empty()) return std::nullopt;
   return Finding{say("during {} {} {}: attempts can only fail or wait", names_of(c, none),
-                     c.has_one_service() ? Words("the service has") : Words("its services have"),
+                     c.has_one_service() ? say("{} has", its_service(c))
+                                         : Sentence(Words("its services have")),
                      claim("no capacity at all", left_source(c, *none.front()) == number(0))),
                  {{"capacity_left_share", 0}}};
 }
@@ -270,7 +277,7 @@ Found cut_off(const GroupCase& c, bool FaultSpec::*how, Words one, Words many, W
   const Stretches such =
       stretches_where(c, [&](const DisturbedStretch& d) { return concerned(d) == most; });
   const Sentence who =
-      most == count ? say("the service {}", one)
+      most == count ? say("{} {}", its_service(c), one)
                     : say("{} of its {} instances {}", whole(most, not_in_files(kByScenario)),
                           whole(count, key("service." + c.service().name + ".instances")),
                           most == 1 ? one : many);
@@ -404,8 +411,8 @@ Found answers_errors(const GroupCase& c) {
                   names_of(c, such), whole(sick, not_in_files(kByScenario)),
                   whole(count, key("service." + c.service().name + ".instances")),
                   sick == 1 ? Words("answers") : Words("answer"), up_to, most_answered, before, why)
-            : say("during {} the service answers {}{} of the attempts that reach it with errors{}",
-                  names_of(c, such), up_to, most_answered, before),
+            : say("during {} {} answers {}{} of the attempts that reach it with errors{}",
+                  names_of(c, such), its_service(c), up_to, most_answered, before),
         {{"errors_share", most}, {"errors_before_share", usual}}};
   }
   // If most failures are timeouts and refusals, a few errors are not the cause.
@@ -417,7 +424,7 @@ Found answers_errors(const GroupCase& c) {
     return std::nullopt;
   }
   return Finding{
-      say("the service answers {} of the attempts {}with errors{}",
+      say("{} answers {} of the attempts {}with errors{}", its_service(c),
           share(usual,
                 when_it_answers ? errors_to(c, calm_window(c)) : errors_source(c, calm_window(c))),
           when_it_answers ? Words("") : Words("that reach it "),
@@ -1046,7 +1053,7 @@ Found timeout_below_service_time(const GroupCase& c) {
 /// "1 of its 3 instances", or the service.
 Sentence who_of(const GroupCase& c, const FaultSpec& fault, std::uint32_t concerned) {
   const std::uint32_t count = c.service().instances.count;
-  if (concerned == count) return Words("the service");
+  if (concerned == count) return its_service(c);
   return say("{} of its {} instances", whole(concerned, fault_key(fault, "instances")),
              whole(count, key("service." + c.service().name + ".instances")));
 }

@@ -85,7 +85,9 @@ struct Culprit {
   std::size_t service;
   Sentence words;            ///< "is out of capacity"
   const GraphStretch* when;  ///< where it is worst
-  Sentence during;           ///< " during the fault"; empty if `when` is the whole window
+  /// " during the fault", " around the fault" where a bin is longer; empty if `when` is the whole
+  /// window.
+  Sentence during;
   bool may_be_effect;  ///< may be the effect of another culprit: overloaded by retries only, or a
                        ///< full queue
 };

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace retrysim {
@@ -1216,11 +1217,11 @@ retry = { mode = "none" }
 
 TEST_CASE("faults that cannot reach a group are none of its own") {
   const std::string down = "unreachable = true";
-  for (const char* group : {"one", "two"}) {
+  for (const auto& [group, service] : {std::pair("one", "a"), std::pair("two", "b")}) {
     const std::string said = said_of(group, apart(down, down));
     CHECK_THAT(said, Catch::StartsWith("all requests made during the fault fail; it recovers at "
-                                       "once when the fault ends\nduring the fault the service "
-                                       "cannot be reached"));
+                                       "once when the fault ends\nduring the fault " +
+                                       std::string(service) + " cannot be reached"));
   }
   // Without a fault of its own a group is told as it is: a fifth fails at all times.
   const std::string text = apart(down, "speed = 1");
@@ -1916,7 +1917,7 @@ errors = { internal = 0.5 }
   CHECK_THAT(said_of("web", one("")), errors && !slow && !far && !empty);
   CHECK_THAT(said_of("web", one("speed = 0.5")), errors && !slow && !far && !empty);
   CHECK_THAT(said_of("web", one("latency = \"1ms\"")),
-             errors && says("is 0.002 s farther away, there and back"));
+             errors && says("is 2 ms farther away, there and back"));
   const std::string two = R"(
 name = "nothing below"
 duration = "30s"
@@ -2036,7 +2037,7 @@ retry = { mode = "custom", max_attempts = 2, backoff = { base = "200ms" } }
 
 TEST_CASE("what a queue holds is said for the capacity at which its answers come too late") {
   // Forty attempts are 0.2 s of work for four servers, and 1 s for these at a fifth of the speed.
-  const auto of = [](const std::string& retry) {
+  const auto of = [](const std::string& capacity, const std::string& retry) {
     return R"(
 name = "queue"
 duration = "120s"
@@ -2044,7 +2045,8 @@ replications = 2
 [service.api]
 servers = 4
 service_time = "20ms"
-queue = { capacity = 40 }
+queue = { capacity = )" +
+           capacity + R"( }
 [client.web]
 count = 20
 attempt_timeout = "200ms"
@@ -2059,11 +2061,13 @@ speed = 0.2
   };
   const auto slow = says("at 20 % of the capacity the full queue holds 1 s of work; clients wait "
                          "only 0.2 s: ");
-  CHECK_THAT(said_of("web", of(kNone)),
+  CHECK_THAT(said_of("web", of("40", kNone)),
              slow && says("of the answers came too late; at full capacity it holds 0.2 s"));
-  // Most answers come too late after the fault.
-  const std::string storm = said_of("web", of("mode = \"custom\", max_attempts = 4, delays = [0]"));
-  CHECK_THAT(storm, says("never recovers") && !slow && says("the full queue holds 0.2 s of work"));
+  // Most answers come too late after the fault, which never ends for these clients.
+  const std::string storm =
+      said_of("web", of("80", "mode = \"custom\", max_attempts = 4, delays = [0]"));
+  CHECK_THAT(storm, says("never recovers") && !says("at full capacity it holds") &&
+                        says("the full queue holds 0.4 s of work"));
 }
 
 TEST_CASE("a sentence has one but, and none is no share") {
@@ -2108,6 +2112,41 @@ arrivals = { process = "constant", rate = 50 }
 retry = { mode = "none" }
 )"),
              says("none of the requests had succeeded when the load stopped; 100 % in the end"));
+}
+
+TEST_CASE("what is counted around a short fault is not said to be during it") {
+  // A cache that a restart of a tenth of a second empties: db gets more than it can do after that.
+  const std::string flush = R"(
+name = "flush"
+duration = "120s"
+replications = 2
+[service.web]
+servers = 50
+service_time = "2ms"
+[service.web.calls.db]
+callee_key = "caller"
+cache = { capacity = 1000, ttl = "30s" }
+retry = { mode = "none" }
+[service.db]
+servers = 4
+service_time = { distribution = "exponential", mean = "20ms" }
+[client.app]
+calls = "web"
+count = 20
+arrivals = { process = "poisson", total_rate = 500 }
+keys = { count = 2000, popularity = "zipf" }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+[fault.flush]
+service = "web"
+start = "60s"
+duration = "100ms"
+cold_restart = true
+capacity = 0
+)";
+  CHECK_THAT(said_of("all", flush), says("db is out of capacity around the fault: "));
+  CHECK_THAT(said_of("app", flush), says("attempts around the fault need at least") &&
+                                        says("during the fault web has no capacity at all"));
 }
 
 }  // namespace retrysim
