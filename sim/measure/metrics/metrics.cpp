@@ -275,7 +275,8 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     mean("send_wait_mean", "Waiting for send tokens of a request: mean",
          seconds<&C::send_wait_ns>, requests)
         .shown(Display().lower_is_better().line(kRetries, 4, "wait for send token", kZero)),
-    mean("connection_wait_mean", "Waiting for a pooled connection of a request: mean",
+    mean("connection_wait_mean", "Waiting for a pooled connection, or for a place in the "
+         "bulkhead, of a request: mean",
          seconds<&C::connection_wait_ns>, requests)
         .shown(Display().lower_is_better().line(kRetries, 5, "wait for connection", kZero)),
     ratio("unconnected_per_request", "Attempts that their client did not send because it had no "
