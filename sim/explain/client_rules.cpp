@@ -118,8 +118,7 @@ Sentence limits_on_retries(const RetryRules& retry) {
   if (retry.retry_breaker.in_use()) limits.emplace_back(Words("the retry breaker"));
   if (retry.guard.in_use()) limits.emplace_back(Words("the retry guard"));
   if (retry.throttle.in_use()) limits.emplace_back(Words("the client's own throttle"));
-  return say("{} {} not bound", joined(limits),
-             limits.size() == 1 ? Words("has") : Words("have"));
+  return say("{} {} not bound", joined(limits), limits.size() == 1 ? Words("has") : Words("have"));
 }
 
 /// Many retries, and a limit on them that never refused one.
@@ -196,10 +195,10 @@ Found breaker_refused(const GroupCase& c) {
       first > 0 ? counted(count(first, of_first), "first attempt", "first attempts")
                 : counted(count(later, metric(c, "breaker_refusals", "mean") - of_first), "retry",
                           "retries");
-  const Sentence refused = say(
-      "{} open {} of the time and refused {}",
-      one ? Words("the circuit breaker was") : Words("its circuit breakers were, on average,"),
-      share(open, metric(c, "breaker_open_share", "mean")), whom);
+  const Sentence refused =
+      say("{} open {} of the time and refused {}",
+          one ? Words("the circuit breaker was") : Words("its circuit breakers were, on average,"),
+          share(open, metric(c, "breaker_open_share", "mean")), whom);
   const std::vector<EvidenceFigure> figures = {{"open_share", open},
                                                {"refused_first_attempts", first}};
   // An instance whose breaker is open has nothing under way.
@@ -278,16 +277,16 @@ Found breaker_never_opened(const GroupCase& c) {
   }
   if (calls < kFew || failed < kMany * calls) return std::nullopt;
   const std::string_view window = c.disturbed() ? "during" : "window";
-  const FigureSource source =
-      by_request ? flow(c, "failures", window) /
-                       (flow(c, "failures", window) + flow(c, "successes", window))
-                 : (flow(c, "throttled", window) + flow(c, "errors", window) +
-                    flow(c, "timeouts", window)) /
-                       flow(c, "attempts", window);
-  const Sentence closed = say("the circuit breaker did not open, although {} of the {} failed{}",
-                              share(failed / calls, source),
-                              by_request ? Words("requests") : Words("attempts"),
-                              c.disturbed() ? Words(" during the disturbance") : Words(""));
+  const FigureSource source = by_request
+                                  ? flow(c, "failures", window) /
+                                        (flow(c, "failures", window) + flow(c, "successes", window))
+                                  : (flow(c, "throttled", window) + flow(c, "errors", window) +
+                                     flow(c, "timeouts", window)) /
+                                        flow(c, "attempts", window);
+  const Sentence closed =
+      say("the circuit breaker did not open, although {} of the {} failed{}",
+          share(failed / calls, source), by_request ? Words("requests") : Words("attempts"),
+          c.disturbed() ? Words(" during the disturbance") : Words(""));
   return Finding{say("{}: {}", closed, why_closed(c, failed / calls)),
                  {{"failed_share", failed / calls},
                   {"min_calls", static_cast<double>(rules.min_calls)},
@@ -332,9 +331,8 @@ Found not_sent(const GroupCase& c) {
   const Words full =
       waits && line != ClientSpec::kUnlimited ? Words(", or the line was full") : Words("");
   if (!waits || longest == Duration::max()) {
-    return Finding{
-        say("{} of the attempts failed unsent: {} was free{}; {}", lost, one, full, who),
-        std::move(evidence)};
+    return Finding{say("{} of the attempts failed unsent: {} was free{}; {}", lost, one, full, who),
+                   std::move(evidence)};
   }
   const std::string_view name = pool ? ".connection_wait" : ".bulkhead.longest_wait";
   return Finding{say("{} of the attempts failed unsent: {} became free within {}{}; {}", lost, one,
@@ -449,8 +447,7 @@ Found send_rate_below_demand(const GroupCase& c) {
       say("{} need {} the send rate {}, {} a second: they wait {} on average before they "
           "are sent",
           c.client.makes_calls() ? Words("calls") : Words("requests"), times(load, source), each,
-          count(c.client.send_rate.rate, limit),
-          roughly(wait_s, wait_source(c, "send_wait_mean"))),
+          count(c.client.send_rate.rate, limit), roughly(wait_s, wait_source(c, "send_wait_mean"))),
       {{"send_rate_load_ratio", load}, {"send_wait_s", wait_s}}};
 }
 
@@ -490,8 +487,8 @@ struct LostToLoad {
   void add(const ServiceFlow& s, double seconds, double runs) {
     // Attempts that are given up before they are served are not counted as such.
     const double in_it = seconds > 0 ? s.in_system_ns / 1e9 / seconds * runs : 0;
-    const double unserved = static_cast<double>(s.admitted) -
-                            static_cast<double>(s.completions) - in_it;
+    const double unserved =
+        static_cast<double>(s.admitted) - static_cast<double>(s.completions) - in_it;
     lost += static_cast<double>(s.rejected + s.throttled + s.wasted) + std::max(0.0, unserved);
     arrivals += static_cast<double>(s.arrivals);
   }
@@ -501,9 +498,8 @@ struct LostToLoad {
 /// them these might have succeeded.
 double may_be_lost_to_load(const GroupCase& c) {
   const auto runs = static_cast<double>(c.runs);
-  const bool calls = std::ranges::any_of(called_services(c.client), [&](std::size_t s) {
-    return flow::calls_others(c.scenario, s);
-  });
+  const bool calls = std::ranges::any_of(
+      called_services(c.client), [&](std::size_t s) { return flow::calls_others(c.scenario, s); });
   double lost_share = 0;
   const auto add = [&](const LostToLoad& at) {
     if (at.arrivals > 0) lost_share += at.lost / at.arrivals;
@@ -767,12 +763,11 @@ constexpr std::array kClientRules = {
          "a circuit breaker was open for 1 % of the time or more, or refused the first attempts of "
          "1 % of the requests or more"},
         breaker_refused},
-    Rule{
-        {"breaker-never-opened", kInfo, false,
-         "there is a circuit breaker, requests fail, half of the calls that it records or more fail "
-         "(attempts, or requests if it is outside of the retries), during the disturbance if there "
-         "is one, and it does not open"},
-        breaker_never_opened},
+    Rule{{"breaker-never-opened", kInfo, false,
+          "there is a circuit breaker, requests fail, half of the calls that it records or more "
+          "fail (attempts, or requests if it is outside of the retries), during the disturbance if "
+          "there is one, and it does not open"},
+         breaker_never_opened},
     Rule{{"not-sent", kInfo, false,
           "clients did not send one attempt in a hundred or more, for want of a connection or a "
           "place in their bulkhead, or because of their send rate"},
@@ -786,18 +781,18 @@ constexpr std::array kClientRules = {
           "requests fail, and a tenth of that or more may be because they carry the token of an "
           "earlier one"},
          reused_tokens},
-    Rule{{"retries-helped", kGood, false,
-          "errors come at random, more requests succeed than first attempts, and at most a tenth of "
-          "the first attempts that fail may do so because of load, to which retries add"},
-         retries_helped},
+    Rule{
+        {"retries-helped", kGood, false,
+         "errors come at random, more requests succeed than first attempts, and at most a tenth of "
+         "the first attempts that fail may do so because of load, to which retries add"},
+        retries_helped},
     Rule{{"herd-served-by-retries", kGood, false,
           "a herd is served, and more requests succeed than first attempts"},
          herd_was_served},
-    Rule{
-        {"retries-idle", kGood, false,
-         "no disturbance, and retries, those of unsent attempts as well, are under 1 % of the "
-         "requests"},
-        retries_idle},
+    Rule{{"retries-idle", kGood, false,
+          "no disturbance, and retries, those of unsent attempts as well, are under 1 % of the "
+          "requests"},
+         retries_idle},
     Rule{{"could-have-been-missed", kInfo, false,
           "it recovers in all replications, retries, and loses 5 % of the requests or more during "
           "the disturbance"},

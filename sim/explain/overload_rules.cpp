@@ -574,12 +574,13 @@ Sentence slow_queue(const GroupCase& c) {
   const FigureSource left = left_source(c, *least), full = full_queue_source(c);
   const bool is_known =
       left.kind != FigureSource::Kind::kUnknown && full.kind != FigureSource::Kind::kUnknown;
-  return say("at {} of the capacity the full queue holds {} of work; clients wait only {}: {}; at "
-             "full capacity it holds {}",
-             share(k.left, left),
-             roughly(k.full_queue_s / k.left, is_known ? full / left : not_in_files(kByScenario)),
-             patience(c), answers_too_late(c, c.during, "during"),
-             roughly(k.full_queue_s, full_queue_source(c)));
+  return say(
+      "at {} of the capacity the full queue holds {} of work; clients wait only {}: {}; at "
+      "full capacity it holds {}",
+      share(k.left, left),
+      roughly(k.full_queue_s / k.left, is_known ? full / left : not_in_files(kByScenario)),
+      patience(c), answers_too_late(c, c.during, "during"),
+      roughly(k.full_queue_s, full_queue_source(c)));
 }
 
 /// Whether most answers that come too late do so while a fault leaves the service less capacity.
@@ -985,12 +986,12 @@ Found connections_are_bottleneck(const GroupCase& c) {
   }
   // Requests that wait for their answer when the run ends have waited to be sent, but have no
   // latency.
-  return Finding{wait_s < latency_s ? say("{} of the latency is waiting for {}: {}",
-                                          share(wait_s / latency_s, waits / latency_source(c)),
-                                          what, who)
-                                    : say("requests wait {} on average for {}: {}",
-                                          roughly(wait_s, waits), what, who),
-                 std::move(evidence)};
+  return Finding{
+      wait_s < latency_s
+          ? say("{} of the latency is waiting for {}: {}",
+                share(wait_s / latency_s, waits / latency_source(c)), what, who)
+          : say("requests wait {} on average for {}: {}", roughly(wait_s, waits), what, who),
+      std::move(evidence)};
 }
 
 /// How faults change an attempt that waits for nothing: added message time, and speed.
