@@ -794,6 +794,19 @@ Sentence fewer_of_loop(const GroupCase& c) {
              c.disturbances.count > 1 ? Words("them") : Words("it"));
 }
 
+/// "6.3 s after the fault ends (5 s to 8 s in 20 runs)".
+Sentence recovery_time(const GroupCase& c) {
+  const Recoveries& r = c.recoveries;
+  const Figure from = roughly(r.least_s, recovery_source(c, "min")),
+               to = roughly(r.most_s, recovery_source(c, "max"));
+  Sentence text = say("{} after {}", roughly(r.mean_s, recovery_source(c, "mean")), its_end(c));
+  if (r.back > 1 && from.said().text != to.said().text) {
+    text +=
+        say(" ({} to {} in {} runs)", from, to, whole(static_cast<double>(r.back), back_source(c)));
+  }
+  return text;
+}
+
 Found only_slower(const GroupCase& c) {
   const Requests since = known_since(c);
   if (!(seems_up(c) || lasts_to_end(c)) || !is_as_before(c, c.made.during)) return std::nullopt;
@@ -833,6 +846,12 @@ Found only_slower(const GroupCase& c) {
   Finding f{std::move(sentence), shares(c), kInfo};
   add_flaws(flaws(c), f, true);
   if (slower_during) f.sentence += fewer_of_loop(c);
+  // What waits for the end of the disturbance may come long after it.
+  if (is_answered_later(c) && c.recovers() && c.recoveries.at_once() == 0 &&
+      c.recoveries.brief == 0) {
+    f.sentence += say("; goodput is back {}", recovery_time(c));
+    f.evidence.push_back({"recovery_mean_s", c.recoveries.mean_s});
+  }
   add_lost_under_way(c, f);
   f.evidence.push_back({"latency_before_s", normal(c).mean_latency_s()});
   f.evidence.push_back({"latency_during_s", c.made.during.mean_latency_s()});
@@ -937,19 +956,6 @@ Found at_once(const GroupCase& c) {
   if (!back_at_once(c)) return std::nullopt;
   const Sentence back = say("recovers {} when {}", at_once_claim(c, "at once"), its_end(c));
   return with_end_of_run(c, {loss_and(c, back) + but_slow(c), recovery(c)});
-}
-
-/// "6.3 s after the fault ends (5 s to 8 s in 20 runs)".
-Sentence recovery_time(const GroupCase& c) {
-  const Recoveries& r = c.recoveries;
-  const Figure from = roughly(r.least_s, recovery_source(c, "min")),
-               to = roughly(r.most_s, recovery_source(c, "max"));
-  Sentence text = say("{} after {}", roughly(r.mean_s, recovery_source(c, "mean")), its_end(c));
-  if (r.back > 1 && from.said().text != to.said().text) {
-    text +=
-        say(" ({} to {} in {} runs)", from, to, whole(static_cast<double>(r.back), back_source(c)));
-  }
-  return text;
 }
 
 /// Recoveries of which some are at once and some later, so that a mean would describe neither.

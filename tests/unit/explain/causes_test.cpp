@@ -2154,4 +2154,31 @@ capacity = 0
                                         says("during the fault web has no capacity at all"));
 }
 
+TEST_CASE("answers that come after the end of a fault come when goodput is back") {
+  // Delays of 1 s, 2 s, 4 s, ...: whoever tries for the eighth time during the outage, and waits
+  // for 128 s, comes up to 125 s after its end.
+  CHECK_THAT(said_of("web", R"(
+name = "late"
+duration = "900s"
+replications = 2
+[service.api]
+servers = 20
+service_time = { distribution = "exponential", mean = "50ms" }
+[client.web]
+count = 20
+attempt_timeout = "1s"
+arrivals = { process = "closed", think_time = "1s" }
+[client.web.retry]
+mode = "custom"
+max_attempts = "unlimited"
+backoff = { base = "1s", factor = 2, cap = "none", jitter = "none" }
+[fault.outage]
+start = "100s"
+duration = "130s"
+unreachable = true
+)"),
+             says("answers come late: ") && says("; goodput is back 2") &&
+                 says(" minutes after the fault ends"));
+}
+
 }  // namespace retrysim
