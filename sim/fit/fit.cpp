@@ -417,6 +417,10 @@ Fit fit_export(const Log& log) {
       std::ranges::max_element(distances, {}, [](const auto& distance) { return distance.second; });
   const std::int64_t width = often->first;
   if (width <= 0) throw BadLog("most counts of the log have the same time");
+  // A rate is that of the whole bucket.
+  const double in_unit = log.counted_in == CountedIn::kSecond   ? seconds(width)
+                         : log.counted_in == CountedIn::kMinute ? seconds(width) / 60
+                                                                : 1;
   Fit fit;
   fit.origin_ns = counts.front().time_ns;
   constexpr std::size_t kMaxBuckets = 1'000'000;
@@ -432,9 +436,9 @@ Fit fit_export(const Log& log) {
     missing += at - std::min(at, in_bucket.size());
     if (!in_bucket.empty()) in_bucket.resize(std::max(at, in_bucket.size()), in_bucket.back());
     if (at < in_bucket.size()) {
-      in_bucket[at] += count.requests;
+      in_bucket[at] += in_unit * count.requests;
     } else {
-      in_bucket.push_back(count.requests);
+      in_bucket.push_back(in_unit * count.requests);
     }
   }
   if (std::ranges::all_of(in_bucket, [](double n) { return n == 0; })) {
@@ -442,8 +446,11 @@ Fit fit_export(const Log& log) {
   }
   fit.arrivals = fit_counts(std::move(in_bucket), seconds(width));
   fit.notes.push_back(fmt::format(
-      "The log has numbers of requests for each {}, and nothing of a single one: how they come "
-      "within that time, service time, servers, errors and retries are for you to fill in.",
+      "The log has {} for each {}, and nothing of a single one: how they come within that time, "
+      "service time, servers, errors and retries are for you to fill in.",
+      log.counted_in == CountedIn::kSecond   ? "the requests per second"
+      : log.counted_in == CountedIn::kMinute ? "the requests per minute"
+                                             : "numbers of requests",
       time_words(seconds(width))));
   if (missing > 0) {
     fit.notes.push_back(

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace retrysim::fit {
@@ -1428,6 +1429,82 @@ Meaning usual_meaning(std::string_view name) {
   constexpr std::uint8_t kNested = 100;
   meaning.rank = static_cast<std::uint8_t>(meaning.rank + kNested);
   return meaning;
+}
+
+CountedIn counted_in(std::string_view name) {
+  std::string text(name);
+  for (const auto& [sign, word] : {std::pair<std::string_view, std::string_view>{"/s", "persecond"},
+                                   {"/sec", "persecond"},
+                                   {"/second", "persecond"},
+                                   {"/min", "perminute"},
+                                   {"/minute", "perminute"}}) {
+    if (!name.ends_with(sign)) continue;
+    text = std::string(name.substr(0, name.size() - sign.size())) + std::string(word);
+  }
+  text = bare(text);
+  if (is_among("count|requests|requestcount|requestscount|numrequests|numberofrequests|nrequests|"
+               "reqcount|reqs|totalrequests",
+               text)) {
+    return CountedIn::kInterval;
+  }
+  for (const auto& [unit, short_name, counted] :
+       {std::tuple{std::string_view("second|sec|s"), 's', CountedIn::kSecond},
+        {std::string_view("minute|min|m"), 'm', CountedIn::kMinute}}) {
+    for (const std::string_view what : {"requests", "request", "reqs", "req", "queries", "query",
+                                        "transactions", "calls", "hits"}) {
+      if (!text.starts_with(what)) continue;
+      const std::string_view per = std::string_view(text).substr(what.size());
+      if (per.starts_with("per") && is_among(unit, per.substr(3))) return counted;
+    }
+    for (const char what : {'r', 'q', 't'}) {
+      if (text == std::string{what, 'p', short_name}) return counted;
+    }
+  }
+  return CountedIn::kNothing;
+}
+
+bool is_of_many(std::string_view name) {
+  constexpr std::string_view kFigures =
+      "avg|average|mean|median|percentile|quantile|stddev|stdev|max|maximum|min|minimum";
+  // With these words alone the figure is one of durations.
+  constexpr std::string_view kDurations =
+      "latency|latencies|duration|durations|response|responses|resp|request|requests|req|time|"
+      "times|"
+      "elapsed|rt|took|ms|us|ns|s|sec|seconds|millis|milliseconds|micros|service|server|upstream|"
+      "target|processing|ttfb|in|of|http";
+  bool any_figure = false, any_duration = false, only_extreme = true;
+  for (std::size_t at = 0; at < name.size();) {
+    const auto is_part = [&](std::size_t i) {
+      return is_name_character(name[i]) && name[i] != '_';
+    };
+    const auto is_capital = [&](std::size_t i) { return name[i] >= 'A' && name[i] <= 'Z'; };
+    if (!is_part(at)) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at + 1;
+    while (end < name.size() && is_part(end) && (!is_capital(end) || is_capital(end - 1))) ++end;
+    const std::string word = bare(name.substr(at, end - at));
+    at = end;
+    const auto digits = [](std::string_view text) {
+      return text.size() >= 2 &&
+             std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+    };
+    const std::string_view text = word;
+    if ((text.starts_with('p') && digits(text.substr(1))) ||
+        (text.ends_with("th") && digits(text.substr(0, text.size() - 2)))) {
+      any_figure = true;
+      only_extreme = false;
+    } else if (is_among(kFigures, text)) {
+      any_figure = true;
+      only_extreme = only_extreme && (text.starts_with("max") || text.starts_with("min"));
+    } else if (is_among(kDurations, text)) {
+      any_duration = true;
+    } else if (!std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) {
+      return false;
+    }
+  }
+  return any_figure && (any_duration || !only_extreme);
 }
 
 std::uint8_t duration_unit_of(std::string_view name) {

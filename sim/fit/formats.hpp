@@ -133,6 +133,16 @@ std::optional<Format> known_format(std::span<const std::string_view> lines, std:
 /// The meaning of columns or members with usual names.
 Meaning usual_meaning(std::string_view name);
 
+/// In what a column of a monitoring export counts requests: in its interval, or as a rate.
+enum class CountedIn : std::uint8_t { kNothing, kInterval, kSecond, kMinute };
+
+/// What the name of a column of numbers of requests says: "requests", "rps".
+CountedIn counted_in(std::string_view name);
+
+/// Whether a column's name is that of a figure of many requests rather than of one: an average, a
+/// quantile, a largest value.
+bool is_of_many(std::string_view name);
+
 /// The unit that the name of a column of durations contains; otherwise all units.
 std::uint8_t duration_unit_of(std::string_view name);
 

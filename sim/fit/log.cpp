@@ -348,7 +348,7 @@ class LogParser {
       begin_load_test();
     } else {
       choose_format(lines);
-      if (format_.shape == Shape::kCsv) read_header(lines.front(), first_line_);
+      if (format_.shape == Shape::kCsv) read_header(lines, first_line_);
     }
     if (format_.shape == Shape::kPattern && !options_.columns.empty()) {
       throw BadLog(
@@ -636,22 +636,122 @@ class LogParser {
     }
   }
 
-  void read_header(std::string_view line, std::uint64_t number) {
+  /// Reads the header of a CSV file, the first of `lines`.
+  void read_header(const std::vector<std::string_view>& lines, std::uint64_t number) {
     header_line_ = number;
     const std::string place = fmt::format("{}:{}", file_, number);
-    if (!split_csv(line, fields_)) throw BadLog(place + ": a quote is not closed");
-    choose(fields_);
-    check_columns(place, fields_);
-    for (const LinePart part :
-         {LinePart::kDuration, LinePart::kStatus, LinePart::kRequest, LinePart::kPath}) {
-      if (format_.has(part)) return;
+    if (!split_csv(lines.front(), fields_)) throw BadLog(place + ": a quote is not closed");
+    const std::vector<std::string_view> header = fields_;
+    choose(header);
+    check_columns(place, header);
+    find_counts(place, header, lines);
+  }
+
+  /// Whether the user says that each line is a request.
+  bool is_said_to_be_requests() const {
+    return options_.format != "auto" ||
+           std::ranges::any_of(options_.columns,
+                               [](const auto& column) { return column.first != Role::kTime; });
+  }
+
+  /// Whether lines say what a line of many requests could not: a status, or who asked for what.
+  bool says_single_requests() const {
+    return format_.has(LinePart::kStatus) || format_.has(LinePart::kRequest) ||
+           format_.has(LinePart::kPath) || format_.has(LinePart::kClient);
+  }
+
+  /// Finds the column with numbers of requests. Throws BadLog if rows are of many requests each,
+  /// and nothing says for certain how many there were.
+  void find_counts(const std::string& place, const std::vector<std::string_view>& header,
+                   const std::vector<std::string_view>& lines) {
+    const bool no_roles = !format_.has(LinePart::kDuration) && !format_.has(LinePart::kStatus) &&
+                          !format_.has(LinePart::kRequest) && !format_.has(LinePart::kPath);
+    auto at = std::ranges::find_if(
+        header, [](std::string_view name) { return counted_in(name) != CountedIn::kNothing; });
+    if (no_roles && at == header.end()) at = std::ranges::find(header, "value");
+    if (no_roles && at != header.end()) return take_counts(header, at);
+    if (is_said_to_be_requests()) return;
+    if (at == header.end()) return check_figures(place, {header.begin(), header.end()});
+    if (!says_single_requests()) return take_counts(header, at);
+    const auto column = static_cast<std::size_t>(at - header.begin());
+    const bool always_one = std::ranges::all_of(lines.begin() + 1, lines.end(), [&](auto line) {
+      return !split_csv(line, fields_) || fields_.size() <= column || fields_[column] == "1";
+    });
+    if (always_one) return;
+    throw BadLog(fmt::format(
+        "{}: the column \"{}\" says how many requests a row is of, so that no row is one; leave "
+        "the time and that number, summed up for each time, or, if each row is a request, say so "
+        "with {} csv",
+        place, shown(*at), options_.part("format")));
+  }
+
+  void take_counts(const std::vector<std::string_view>& header,
+                   std::vector<std::string_view>::const_iterator at) {
+    count_ = static_cast<std::size_t>(at - header.begin());
+    const CountedIn counted = *at == "value" ? CountedIn::kInterval : counted_in(*at);
+    if (!log_.counts.empty() && log_.counted_in != counted) {
+      throw BadLog("some files have numbers of requests, others rates: fit one kind");
     }
-    for (const std::string_view name : {"value", "count", "requests", "request_count"}) {
-      const auto at = std::ranges::find(fields_, name);
-      if (at == fields_.end()) continue;
-      count_ = static_cast<std::size_t>(at - fields_.begin());
+    log_.counted_in = counted;
+    // A duration beside a number of requests is their average.
+    for (std::size_t part = 0; part < kLineParts; ++part) {
+      if (static_cast<LinePart>(part) != LinePart::kTime) format_.meanings[part] = {};
+    }
+  }
+
+  /// Throws BadLog if columns or members are figures of many requests.
+  void check_figures(const std::string& place, const std::vector<std::string>& names) const {
+    const bool is_named = format_.has(LinePart::kRequest) ||
+                          (format_.has(LinePart::kPath) &&
+                           (format_.has(LinePart::kClient) || format_.has(LinePart::kStatus)));
+    if (is_said_to_be_requests() || is_named) return;
+    const auto at = std::ranges::find_if(names, [&](const std::string& name) {
+      const CountedIn counted = counted_in(name);
+      return is_of_many(name) || counted == CountedIn::kSecond || counted == CountedIn::kMinute ||
+             (counted == CountedIn::kInterval && !says_single_requests());
+    });
+    if (at == names.end()) return;
+    throw BadLog(fmt::format(
+        "{}: \"{}\" is a figure of many requests, so that no line is one: this is no access log; a "
+        "monitoring export is read as CSV with a time and a column called requests (numbers in "
+        "each interval) or requests_per_second. If each line is a request, say so with {} {}",
+        place, shown(*at), options_.part("format"),
+        format_.shape == Shape::kCsv ? "csv"
+        : is_logfmt_                 ? "logfmt"
+                                     : "json"));
+  }
+
+  /// Throws BadLog if lines that say nothing of single requests come at equal distances of seconds:
+  /// then they are samples of something.
+  void check_that_they_are_no_samples() const {
+    constexpr std::size_t kFewest = 20;
+    constexpr double kNearlyAll = 0.9;
+    const auto rows = std::span(log_.rows).subspan(first_row_);
+    const bool has_names = format_.shape == Shape::kCsv || format_.shape == Shape::kJson;
+    if (!has_names || load_test_ || is_said_to_be_requests() || says_single_requests() ||
+        rows.size() < kFewest) {
       return;
     }
+    const bool starts = time_is_start();
+    const auto time = [&](const Observation& row) { return starts ? row.start_ns : row.end_ns(); };
+    const std::int64_t step = time(rows[1]) - time(rows[0]);
+    if (step < kNsOfSecond || step % kNsOfSecond != 0) return;
+    std::size_t equal = 0;
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+      const std::int64_t distance = time(rows[i]) - time(rows[i - 1]);
+      if (distance <= 0 || distance % step != 0) return;
+      equal += distance == step ? 1 : 0;
+    }
+    if (static_cast<double>(equal) < kNearlyAll * static_cast<double>(rows.size() - 1)) return;
+    throw BadLog(fmt::format(
+        "{}: its lines are {} s apart and say nothing of a single request, neither a status nor a "
+        "path: they look like samples. A monitoring export is read as CSV with a time and a column "
+        "called requests (numbers in each interval) or requests_per_second. If each line is a "
+        "request, say so with {} {}",
+        file_, step / kNsOfSecond, options_.part("format"),
+        format_.shape == Shape::kCsv ? "csv"
+        : is_logfmt_                 ? "logfmt"
+                                     : "json"));
   }
 
   // "#Fields: date time c-ip sc-status time-taken"
@@ -1143,8 +1243,10 @@ class LogParser {
         check_columns(file_, {members_.begin(), members_.end()});
       }
       check_that_they_are_requests();
+      check_figures(file_, {members_.begin(), members_.end()});
     }
     if (is_pending() && log_.rows.size() > first_row_) resolve_unit();
+    if (!count_) check_that_they_are_no_samples();
   }
 
   void check_that_they_are_requests() const {

@@ -10,6 +10,7 @@
 #include <retrysim/error.hpp>
 #include <retrysim/words.hpp>
 
+#include "fit/formats.hpp"
 #include "fit/load_tests.hpp"
 #include "fit/values.hpp"
 
@@ -134,7 +135,7 @@ struct BadLine {
 };
 
 /// A row of a monitoring export: how many requests there were in the bucket that begins at
-/// `time_ns`.
+/// `time_ns`, or at which rate they came (`Log::counted_in`).
 struct Count {
   std::int64_t time_ns = 0;
   double requests = 0;
@@ -145,6 +146,7 @@ struct Log {
   /// Request counts in the order of time. If there are any, there are no rows: the "log" is a
   /// monitoring export.
   std::vector<Count> counts;
+  CountedIn counted_in = CountedIn::kNothing;  ///< of `counts`, if there are any
   /// Set if the lines are results of a load test, as its clients saw them.
   std::optional<LoadTest> load_test;
   std::string format;       ///< name of the format
@@ -185,8 +187,9 @@ class BadLog : public InputError {
 };
 
 /// Reads files one after the other, packed with gzip or not; "-" is standard input. A CSV file with
-/// a time and a column value, count or requests, but neither duration nor status nor names, has
-/// counts. Throws BadLog, and Interrupted if asked to stop.
+/// a time and a column of numbers of requests (`counted_in`), but neither status nor names, has
+/// counts; a duration in it is an average. Throws BadLog, also for rows that are samples of another
+/// kind, and Interrupted if asked to stop.
 Log read_log(const std::vector<std::string>& files, const LogOptions& options);
 
 }  // namespace retrysim::fit
