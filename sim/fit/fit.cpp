@@ -237,6 +237,22 @@ FittedCapacity capacity_by_order(const Log& log, std::span<const Visit> visits,
   return c;
 }
 
+/// The largest of 1 s, 100 ms, 10 ms, ... of which all durations are multiples; empty if so few of
+/// them differ that they may be multiples by chance.
+std::optional<std::int64_t> step_of_durations(std::span<const Visit> visits) {
+  constexpr std::size_t kFewest = 10;
+  std::int64_t step_ns = 1'000'000'000;
+  std::vector<std::int64_t> different;
+  for (const Visit& v : visits) {
+    const std::int64_t took_ns = v.end_ns - v.start_ns;
+    while (took_ns % step_ns != 0) step_ns /= 10;
+    if (different.size() < kFewest && std::ranges::count(different, took_ns) == 0) {
+      different.push_back(took_ns);
+    }
+  }
+  return different.size() < kFewest ? std::nullopt : std::optional(step_ns);
+}
+
 /// The median of estimates for parts of the log; an incident affects few parts.
 std::size_t servers_of_parts(std::span<const Visit> visits, std::int64_t resolution_ns) {
   constexpr std::size_t kPieces = 9, kFewest = 100;
@@ -259,6 +275,9 @@ void find_capacity(const Log& log, const std::vector<Visit>& visits,
     return a.begin_ns == b.begin_ns && a.end_ns == b.end_ns;
   };
   std::optional<FullQueue> full;
+  // The start of a request is as coarse as its duration, if that is coarser than the time.
+  const std::int64_t resolution_ns =
+      std::max(log.time_resolution_ns, step_of_durations(visits).value_or(1));
   std::vector<Stretch> left_out;
   if (known) left_out = known->left_out();
   constexpr int kMaxRounds = 3;
@@ -266,11 +285,11 @@ void find_capacity(const Log& log, const std::vector<Visit>& visits,
     std::size_t servers = 1;
     if (!visits.empty()) {
       fit.capacity = log.is_coarse ? capacity_by_order(log, visits, left_out)
-                                   : fit_capacity(visits, log.time_resolution_ns, left_out);
+                                   : fit_capacity(visits, resolution_ns, left_out);
       servers = servers_of(*fit.capacity);
       if (round == 0) full = find_full_queue(log, visits, served, fit.capacity->most_under_way);
       if (round == 0 && !known && fit.capacity->contradictory && !log.is_coarse) {
-        const std::size_t usual = servers_of_parts(visits, log.time_resolution_ns);
+        const std::size_t usual = servers_of_parts(visits, resolution_ns);
         if (usual > 0) servers = usual;
       }
     }
@@ -561,8 +580,12 @@ Fit fit_log(const Log& log, const Incidents* known) {
   {
     const std::vector<bool> evidence = evidence_in(visits, left_out);
     std::int64_t resolution_ns = 1'000'000;  // or a thousandth of that, as often as needed
-    for (const Visit& v : visits) {
-      while ((v.end_ns - v.start_ns) % resolution_ns != 0) resolution_ns /= 1000;
+    if (const std::optional<std::int64_t> step_ns = step_of_durations(visits)) {
+      resolution_ns = *step_ns;
+    } else {
+      for (const Visit& v : visits) {
+        while ((v.end_ns - v.start_ns) % resolution_ns != 0) resolution_ns /= 1000;
+      }
     }
     // The largest error of starts and ends. A request that came within it of another's end may have
     // waited; one that came within it of another's start may have come after it.
