@@ -213,6 +213,9 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
   }
   if (!whole.service_time) return untested("its service time is not known");
 
+  if (!log.is_coarse && whole.service_time->rounding == Rounding::kCut) {
+    plan.cut_to_ns_ = std::max<std::int64_t>(1, std::llround(whole.service_time->step_s * 1e9));
+  }
   plan.bins_ = std::clamp<std::size_t>(second / kLinesInBin, 1, kMaxStretches);
   plan.runs_ = std::clamp<std::size_t>(kSimulatedLines / second, 1, kMaxRuns);
   // The simulation begins one bin earlier, so that the servers are busy when the second half
@@ -286,7 +289,10 @@ std::vector<BacktestPlan::Figures> BacktestPlan::figures_of(
 }
 
 void BacktestPlan::add_run(std::vector<Observation> answers) {
-  for (Observation& a : answers) a.start_ns += simulated_from_ns_;
+  for (Observation& a : answers) {
+    a.start_ns += simulated_from_ns_;
+    a.duration_ns = (a.duration_ns - a.duration_ns % cut_to_ns_) & Observation::kLongestNs;
+  }
   kernel::sort(answers, {}, &Observation::start_ns);
   simulated_.push_back(figures_of(answers));
 }

@@ -124,6 +124,7 @@ class BacktestPlan {
 
   Fit fit_;  // fit of the first half, with the arrivals that are simulated
   std::int64_t origin_ns_ = 0, simulated_from_ns_ = 0, from_ns_ = 0, to_ns_ = 0;
+  std::int64_t cut_to_ns_ = 1;  // durations of the log are cut off to multiples of this
   std::size_t bins_ = 1, runs_ = 1;
   Backtest result_;
   std::vector<Figures> logged_;                  // figures of each bin, then of the whole half

@@ -356,7 +356,7 @@ std::optional<FittedServiceTime> without_waits(const Log& log, std::vector<doubl
   } else {
     for (double& t : times_s) t *= left;
   }
-  FittedServiceTime s = fit_service_time(std::move(times_s), resolution_s * left);
+  FittedServiceTime s = fit_service_time(std::move(times_s), resolution_s * left, log.rounding);
   s.wait_share = wait->value;
   if (fit.capacity->constant_s) return s;
   // The error has two parts: sampling of durations, and the uncertain share of waiting.
@@ -373,6 +373,21 @@ std::optional<FittedServiceTime> without_waits(const Log& log, std::vector<doubl
   s.mean.low = std::min(mean.value, bound(kTail));
   s.mean.high = std::max(mean.value, bound(1 - kTail));
   return s;
+}
+
+/// Says what becomes of durations whose step matters.
+void note_rounding(const FittedServiceTime& s, Fit& fit) {
+  constexpr double kMatters = 0.02;
+  if (s.step_s / 2 < kMatters * s.mean.value || s.rounding == Rounding::kEven) return;
+  const std::string step = time_words(s.step_s), half = time_words(s.step_s / 2);
+  fit.notes.push_back(
+      s.rounding == Rounding::kCut
+          ? fmt::format("Durations are cut off to multiples of {}: half of that, {}, is added to "
+                        "the service time.",
+                        step, half)
+          : fmt::format("Durations are multiples of {}. Whether they were rounded or cut off is "
+                        "not known: the service time may be {} longer, as its interval says.",
+                        step, half));
 }
 
 /// Makes sure of at least as many servers as are busy on average. If only a lower bound is known,
@@ -617,9 +632,10 @@ Fit fit_log(const Log& log, const Incidents* known) {
     if (log.is_coarse) {
       fit.service_time = without_waits(log, std::move(times), seconds(resolution_ns), fit);
     } else if (!times.empty()) {
-      fit.service_time = fit_service_time(std::move(times), seconds(resolution_ns));
+      fit.service_time = fit_service_time(std::move(times), seconds(resolution_ns), log.rounding);
     }
   }
+  if (fit.service_time) note_rounding(*fit.service_time, fit);
   check_servers(fit);
   if (fit.capacity->contradictory && !log.is_coarse) {
     fit.notes.push_back(

@@ -28,6 +28,12 @@ constexpr Meaning time_of(bool is_start, std::uint8_t rank = 1) {
 constexpr Meaning duration_in(std::uint8_t units, std::uint8_t rank = 1, bool multiple = false) {
   return {LinePart::kDuration, units, false, rank, FlagWords::kNone, multiple};
 }
+constexpr Meaning cut_duration_in(std::uint8_t units, std::uint8_t rank = 1) {
+  return {LinePart::kDuration, units, false, rank, FlagWords::kNone, false, Rounding::kCut};
+}
+constexpr Meaning even_duration_in(std::uint8_t units, std::uint8_t rank, bool multiple = false) {
+  return {LinePart::kDuration, units, false, rank, FlagWords::kNone, multiple, Rounding::kEven};
+}
 constexpr Meaning plain(LinePart part, std::uint8_t rank = 1) {
   return {part, kNoUnit, false, rank, FlagWords::kNone, false};
 }
@@ -39,15 +45,16 @@ constexpr Meaning flags_of(FlagWords words) {
 }
 constexpr bool kStart = true, kEnd = false;
 
-// nginx sets $time_local and $msec when it writes the line: at the end of the request.
+// nginx sets $time_local and $msec when it writes the line: at the end of the request. Its
+// durations are differences of two times that are cut off alike.
 constexpr Variable kNginxVariables[] = {
     {"msec", time_of(kEnd, 1)},
     {"time_iso8601", time_of(kEnd, 2)},
     {"time_local", time_of(kEnd, 3)},
-    {"request_time", duration_in(kInS, 1)},
-    {"request_time_msec", duration_in(kInMs, 2)},
-    {"upstream_response_time", duration_in(kInS, 3, true)},
-    {"upstream_session_time", duration_in(kInS, 4, true)},
+    {"request_time", even_duration_in(kInS, 1)},
+    {"request_time_msec", even_duration_in(kInMs, 2)},
+    {"upstream_response_time", even_duration_in(kInS, 3, true)},
+    {"upstream_session_time", even_duration_in(kInS, 4, true)},
     {"status", plain(LinePart::kStatus, 1)},
     {"upstream_status", several(LinePart::kStatus, 9)},
     {"request_id", plain(LinePart::kRequest, 1)},
@@ -76,13 +83,20 @@ constexpr Variable kNginxVariables[] = {
 
 // Apache's %t is when the request was received. Names are without modifiers ("%>s" is "s").
 constexpr Variable kApacheVariables[] = {
-    {"t", time_of(kStart, 3)},           {"D", duration_in(kInUs, 2)},
-    {"T", duration_in(kInS, 4)},         {"{s}T", duration_in(kInS, 4)},
-    {"{ms}T", duration_in(kInMs, 3)},    {"{us}T", duration_in(kInUs, 1)},
-    {"{ns}T", duration_in(kInNs, 1)},    {"s", plain(LinePart::kStatus, 2)},
-    {"h", plain(LinePart::kClient, 2)},  {"a", plain(LinePart::kClient, 1)},
-    {"r", plain(LinePart::kPath, 1)},    {"U", plain(LinePart::kPath, 2)},
-    {"X", flags_of(FlagWords::kApache)}, {"{UNIQUE_ID}e", plain(LinePart::kRequest, 3)},
+    {"t", time_of(kStart, 3)},
+    {"D", duration_in(kInUs, 2)},
+    {"T", cut_duration_in(kInS, 4)},
+    {"{s}T", cut_duration_in(kInS, 4)},
+    {"{ms}T", cut_duration_in(kInMs, 3)},
+    {"{us}T", duration_in(kInUs, 1)},
+    {"{ns}T", duration_in(kInNs, 1)},
+    {"s", plain(LinePart::kStatus, 2)},
+    {"h", plain(LinePart::kClient, 2)},
+    {"a", plain(LinePart::kClient, 1)},
+    {"r", plain(LinePart::kPath, 1)},
+    {"U", plain(LinePart::kPath, 2)},
+    {"X", flags_of(FlagWords::kApache)},
+    {"{UNIQUE_ID}e", plain(LinePart::kRequest, 3)},
 };
 
 // Tomcat's %t is when the response ended (AbstractAccessLogValve adds the duration, unless the
@@ -93,14 +107,14 @@ constexpr Variable kTomcatVariables[] = {
     {"F", plain(LinePart::kNothing)},
 };
 
-// Envoy's START_TIME is when the request came.
+// Envoy's START_TIME is when the request came. Durations are cut off to whole milliseconds.
 constexpr Variable kEnvoyVariables[] = {
     {"START_TIME", time_of(kStart, 1)},
     {"START_TIME_LOCAL", time_of(kStart, 2)},
     {"EMIT_TIME", time_of(kEnd, 3)},
-    {"DURATION", duration_in(kInMs, 2)},
-    {"RESPONSE_DURATION", duration_in(kInMs, 5)},
-    {"RESP(X-ENVOY-UPSTREAM-SERVICE-TIME)", duration_in(kInMs, 6)},
+    {"DURATION", cut_duration_in(kInMs, 2)},
+    {"RESPONSE_DURATION", cut_duration_in(kInMs, 5)},
+    {"RESP(X-ENVOY-UPSTREAM-SERVICE-TIME)", cut_duration_in(kInMs, 6)},
     {"RESPONSE_CODE", plain(LinePart::kStatus)},
     {"RESPONSE_FLAGS", flags_of(FlagWords::kEnvoy)},
     {"RESPONSE_FLAGS_LONG", flags_of(FlagWords::kEnvoy)},
@@ -143,8 +157,8 @@ constexpr Variable kGunicornVariables[] = {
     {"t", time_of(kEnd)},
     {"D", duration_in(kInUs, 1)},
     {"L", duration_in(kInS, 2)},
-    {"M", duration_in(kInMs, 3)},
-    {"T", duration_in(kInS, 4)},
+    {"M", cut_duration_in(kInMs, 3)},
+    {"T", cut_duration_in(kInS, 4)},
     {"s", plain(LinePart::kStatus)},
     {"h", plain(LinePart::kClient)},
     {"r", plain(LinePart::kPath, 1)},
@@ -155,12 +169,12 @@ constexpr Variable kGunicornVariables[] = {
 
 // Variables used only in the descriptions below, which no server would understand.
 constexpr Variable kOwnVariables[] = {
-    {"began_at", time_of(kStart)},          {"ended_at", time_of(kEnd)},
-    {"creation", plain(LinePart::kBegan)},  {"first_s", plain(LinePart::kFirst)},
-    {"second_s", plain(LinePart::kSecond)}, {"third_s", plain(LinePart::kThird)},
-    {"duration_ms", duration_in(kInMs)},    {"status", plain(LinePart::kStatus)},
-    {"id", plain(LinePart::kRequest)},      {"service", plain(LinePart::kService)},
-    {"client", plain(LinePart::kClient)},   {"line", plain(LinePart::kPath)},
+    {"began_at", time_of(kStart)},           {"ended_at", time_of(kEnd)},
+    {"creation", plain(LinePart::kBegan)},   {"first_s", plain(LinePart::kFirst)},
+    {"second_s", plain(LinePart::kSecond)},  {"third_s", plain(LinePart::kThird)},
+    {"duration_ms", cut_duration_in(kInMs)}, {"status", plain(LinePart::kStatus)},
+    {"id", plain(LinePart::kRequest)},       {"service", plain(LinePart::kService)},
+    {"client", plain(LinePart::kClient)},    {"line", plain(LinePart::kPath)},
     {"agent", plain(LinePart::kAgent)},
 };
 
@@ -549,7 +563,7 @@ Meaning envoy_meaning(std::string name) {
   if (command == "START_TIME" || command == "START_TIME_LOCAL") return time_of(kStart, 1);
   if (command == "EMIT_TIME") return time_of(kEnd, 3);
   if (command == "COMMON_DURATION" && name.find("DS_RX_BEG:DS_TX_END") != std::string::npos) {
-    return duration_in(name.ends_with(":NS)") ? kInNs : name.ends_with(":US)") ? kInUs : kInMs, 1);
+    return cut_duration_in(name.ends_with(":NS)") ? kInNs : name.ends_with(":US)") ? kInUs : kInMs);
   }
   return {};
 }
@@ -1225,6 +1239,9 @@ std::optional<Format> common_format(std::span<const std::string_view> lines, std
                 : !tail.duration                       ? quotes >= 2 ? "combined" : "common"
                 : decimals || tail.units == kInAnyUnit ? "nginx"
                                                        : "apache";
+  if (format.word == "nginx" && decimals) {
+    format.meaning(LinePart::kDuration).rounding = Rounding::kEven;
+  }
   return format;
 }
 

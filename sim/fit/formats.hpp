@@ -46,6 +46,10 @@ inline constexpr std::uint8_t kInAnyUnit = kInS | kInMs | kInUs | kInNs;
 /// The vocabulary in which kFlags says that the client gave up.
 enum class FlagWords : std::uint8_t { kNone, kEnvoy, kHaproxy, kApache, kNginx, kIis, kCloudFront };
 
+/// How durations become whole steps, as far as that is known: cut off, so that they are half a step
+/// too short on average, or evenly, such as to the next one.
+enum class Rounding : std::uint8_t { kUnknown, kCut, kEven };
+
 /// What a variable, column or member means.
 struct Meaning {
   LinePart part = LinePart::kNothing;
@@ -54,7 +58,8 @@ struct Meaning {
   /// Among several values with the same meaning, the one with the lowest rank is read.
   std::uint8_t rank = 0;
   FlagWords flags = FlagWords::kNone;
-  bool multiple = false;  ///< several values may stand there: "0.1, 0.2 : 0.3"
+  bool multiple = false;                   ///< several values may stand there: "0.1, 0.2 : 0.3"
+  Rounding rounding = Rounding::kUnknown;  ///< of a duration
 };
 
 using LineValues = std::array<std::string_view, kLineParts>;

@@ -1247,6 +1247,21 @@ class LogParser {
     }
     if (is_pending() && log_.rows.size() > first_row_) resolve_unit();
     if (!count_) check_that_they_are_no_samples();
+    const Rounding rounding = rounding_of_durations();
+    log_.rounding = first_row_ == 0 || log_.rounding == rounding ? rounding : Rounding::kUnknown;
+  }
+
+  /// Whether members have the names that Envoy's operators give them.
+  bool is_envoy() const {
+    return format_.shape == Shape::kJson && !described_ &&
+           !options_.columns.contains(Role::kDuration) &&
+           format_.name(LinePart::kDuration) == "duration" &&
+           format_.name(LinePart::kTime) == "start_time" &&
+           format_.name(LinePart::kStatus) == "response_code";
+  }
+
+  Rounding rounding_of_durations() const {
+    return is_envoy() ? Rounding::kCut : format_.meaning(LinePart::kDuration).rounding;
   }
 
   void check_that_they_are_requests() const {
@@ -1296,11 +1311,8 @@ class LogParser {
     const bool json = format_.shape == Shape::kJson;
     const std::string& name = format_.name(LinePart::kDuration);
     std::uint8_t candidates = units, preferred = kNoUnit;
+    if (is_envoy()) return kInMs;
     if (json && !described_ && !options_.columns.contains(Role::kDuration)) {
-      if (name == "duration" && format_.name(LinePart::kTime) == "start_time" &&
-          format_.name(LinePart::kStatus) == "response_code") {
-        return kInMs;  // Envoy's operators, as its users name them
-      }
       if (name == "Duration" && members_.contains("DownstreamStatus")) return kInNs;  // Traefik
       if (name == "duration" && units == kInS) {
         candidates = kInAnyUnit;
@@ -1462,6 +1474,7 @@ Log Log::with(std::vector<Observation> other_rows) const {
   log.has_requests = has_requests;
   log.has_keys = has_keys;
   log.time_resolution_ns = time_resolution_ns;
+  log.rounding = rounding;
   log.times_are_starts = times_are_starts;
   log.is_coarse = is_coarse;
   log.is_disordered = is_disordered;

@@ -281,11 +281,12 @@ std::vector<double> thinned(const std::vector<double>& values) {
   return kept;
 }
 
-/// How far rounding moves the mean, at most (95 %), of sorted values that are multiples of a step.
+/// How far rounding moves the mean, at most (95 %), of sorted values that are multiples of a step,
+/// each with `added_s` added.
 /// Where the density is even over a few steps, it does not. A multiple that is more frequent than
 /// both of its neighbours may be a peak narrower than a step, anywhere within half a step: requests
 /// that take 2.1 to 2.5 ms are all written as 2 ms.
-double rounding_of_mean(const std::vector<double>& sorted, double step_s) {
+double rounding_of_mean(const std::vector<double>& sorted, double step_s, double added_s) {
   struct Multiple {
     double at = 0, count = 0;
   };
@@ -306,7 +307,7 @@ double rounding_of_mean(const std::vector<double>& sorted, double step_s) {
   };
   Multiple counted;
   for (const double x : sorted) {
-    const double at = std::round(x / step_s);
+    const double at = std::round((x - added_s) / step_s);
     if (counted.count > 0 && counted.at < at) {
       go_on(counted);
       counted = {};
@@ -324,7 +325,8 @@ double rounding_of_mean(const std::vector<double>& sorted, double step_s) {
 /// transformation", J. R. Statist. Soc. B 54 (1992). A few long values also make the deviation
 /// uncertain: the next term of the same expansion (Hall, "The Bootstrap and Edgeworth Expansion",
 /// 1992, 2.6) widens both sides.
-Estimate mean_of(const std::vector<double>& sorted, double mean, double deviation, double step_s) {
+Estimate mean_of(const std::vector<double>& sorted, double mean, double deviation, double step_s,
+                 double added_s) {
   const auto n = static_cast<double>(sorted.size());
   double cubes = 0, fourths = 0;
   for (const double x : sorted) {
@@ -344,22 +346,35 @@ Estimate mean_of(const std::vector<double>& sorted, double mean, double deviatio
   const double z2 = z * z;
   const double wider = 1 + std::max(0.0, a * a * (z2 * z2 + 2 * z2 - 3) / 18 -
                                              excess * (z2 - 3) / 12 + (z2 + 3) / 4 / n);
-  const double rounding = rounding_of_mean(sorted, step_s);
+  const double rounding = rounding_of_mean(sorted, step_s, added_s);
   const double below = std::hypot(wider * error * t(z), rounding);
   const double above = std::hypot(wider * error * t(-z), rounding);
   return {mean, std::max(0.0, mean - below), mean + above};
 }
 
-/// Whether times are truncated to multiples of the resolution: then as many are 0 as are 1; if they
-/// are rounded, half as many are 0.
-bool are_cut_off(const std::vector<double>& values, double resolution_s) {
-  constexpr double kBetween = 0.75, kHalf = 0.5, kOneAndAHalf = 1.5;
-  const auto up_to = [&](double multiples) {
-    const double most = multiples * resolution_s;
-    return static_cast<double>(std::ranges::count_if(values, [=](double x) { return x <= most; }));
+/// Whether times were cut off to multiples of the resolution, or rounded, as far as those tell that
+/// are none, one or two multiples: if the density is a line there, the second and third number give
+/// the first one, which is half as large if times were rounded.
+Rounding rounding_in(const std::vector<double>& values, double resolution_s) {
+  constexpr double kHalf = 0.5, kOneAndAHalf = 1.5, kTwoAndAHalf = 2.5;
+  // Standard errors from the number that is refuted, and how much farther away it is.
+  constexpr double kFar = 4, kFarther = 3;
+  double none = 0, one = 0, two = 0;
+  for (const double x : values) {
+    const double multiples = x / resolution_s;
+    ++(multiples <= kHalf ? none : multiples <= kOneAndAHalf ? one : two);
+    if (multiples > kTwoAndAHalf) --two;
+  }
+  const auto off = [&](double of_one, double of_two) {
+    return std::abs(none - std::max(0.0, of_one * one - of_two * two));
   };
-  const double zeros = up_to(kHalf), ones = up_to(kOneAndAHalf) - zeros;
-  return ones > 0 && zeros > kBetween * ones;
+  const auto error = [&](double of_one, double of_two) {
+    return std::sqrt(none + of_one * of_one * one + of_two * of_two * two);
+  };
+  const double cut = off(2, 1), rounded = off(0.875, 0.375);
+  if (rounded > kFar * error(0.875, 0.375) && kFarther * cut < rounded) return Rounding::kCut;
+  if (cut > kFar * error(2, 1) && kFarther * rounded < cut) return Rounding::kEven;
+  return Rounding::kUnknown;
 }
 
 /// Spreads equal ones of sorted times evenly over the interval that is written like them. Many at
@@ -484,13 +499,15 @@ double Law::quantile(double p) const {
   return high;
 }
 
-FittedServiceTime fit_service_time(std::vector<double> values_s, double resolution_s) {
+FittedServiceTime fit_service_time(std::vector<double> values_s, double resolution_s,
+                                   Rounding rounding) {
   FittedServiceTime fit;
   fit.values = values_s.size();
   constexpr double kNanosecond_s = 1e-9;
-  if (are_cut_off(values_s, resolution_s)) {
-    for (double& value : values_s) value += resolution_s / 2;
-  }
+  fit.step_s = resolution_s;
+  fit.rounding = rounding == Rounding::kUnknown ? rounding_in(values_s, resolution_s) : rounding;
+  const double added_s = fit.rounding == Rounding::kCut ? resolution_s / 2 : 0;
+  for (double& value : values_s) value += added_s;
   const auto n = static_cast<double>(values_s.size());
   double mean = 0, squares = 0;
   for (const double x : values_s) mean += x / n;
@@ -500,11 +517,14 @@ FittedServiceTime fit_service_time(std::vector<double> values_s, double resoluti
 
   std::vector<double> compared = thinned(values_s);
   kernel::sort(values_s);
-  fit.mean = mean_of(values_s, mean, deviation, resolution_s);
+  fit.mean = mean_of(values_s, mean, deviation, resolution_s, added_s);
   kernel::sort(compared);
   constexpr double kHalf = 0.5, kNearlyAll = 0.99;
   fit.p50 = quantile_of(values_s, kHalf, resolution_s);
   fit.p99 = quantile_of(values_s, kNearlyAll, resolution_s);
+  if (fit.rounding == Rounding::kUnknown) {  // all values may be half a step too short
+    for (Estimate* e : {&fit.mean, &fit.p50, &fit.p99}) e->high += resolution_s / 2;
+  }
 
   if (fit.cv < kSmallCv ||
       values_s.back() - values_s.front() <= 2 * std::min(resolution_s, kNanosecond_s)) {

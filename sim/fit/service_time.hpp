@@ -4,6 +4,7 @@
 #pragma once
 
 #include "fit/arrivals.hpp"
+#include "fit/formats.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +52,11 @@ struct FittedServiceTime {
   /// for skewness (Hall's transformation of Student's t), those of the quantiles count values; all
   /// allow for the rounding of values.
   Estimate mean, p50, p99;
-  double cv = 0;          ///< standard deviation / mean
+  double cv = 0;      ///< standard deviation / mean
+  double step_s = 0;  ///< values are multiples of this
+  /// How they became so: as the format says, or else as the shortest values tell. If they were cut
+  /// off, half a step has been added; if it is not known, the intervals hold both.
+  Rounding rounding = Rounding::kUnknown;
   std::vector<Law> laws;  ///< the laws that were tried, the best (least AIC) first
   Law chosen;             ///< the law that the scenario has
   std::string why;        ///< a sentence why it was chosen
@@ -61,8 +66,9 @@ struct FittedServiceTime {
 };
 
 /// Fits the law of service times to at least one value, in seconds, not negative, independent of
-/// each other. Values are multiples of `resolution_s`; if they were truncated, half of it is added.
-FittedServiceTime fit_service_time(std::vector<double> values_s, double resolution_s);
+/// each other. Values are multiples of `resolution_s`. `rounding`: what the format says of that.
+FittedServiceTime fit_service_time(std::vector<double> values_s, double resolution_s,
+                                   Rounding rounding = Rounding::kUnknown);
 
 /// The median of the values, which are reordered; of two middle values the upper one.
 double median_of(std::vector<double>& values);
