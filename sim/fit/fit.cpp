@@ -1139,8 +1139,8 @@ std::vector<std::pair<std::string, std::string>> scenario_files(const Fit& fit,
   } else {
     text += comment(fit.retries
                         ? retry_words(*fit.retries)
-                        : "The log names neither requests nor clients and paths, so retries cannot "
-                          "be told from others: they are among the arrivals above.");
+                        : "The log does not tell which requests are retries: they are among the "
+                          "arrivals above.");
     text += "mode = \"none\"\n";
   }
   text += intervals.text();

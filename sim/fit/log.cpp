@@ -35,6 +35,9 @@ constexpr double kMaxCounted = 1e12;
 /// Bytes of a name of a member or a service, which is kept until the end.
 constexpr std::size_t kLongestName = 256;
 
+/// What `run --access-log` writes.
+constexpr std::string_view kOwnHeader = "time,duration,status,service,instance,operation,request";
+
 using Names = std::set<std::string, std::less<>>;
 
 constexpr std::size_t index_of(LinePart part) { return static_cast<std::size_t>(part); }
@@ -281,6 +284,37 @@ class LogParser {
     test.think_s = std::max(0.0, static_cast<double>(*test.users) / rate - latency_s / requests);
   }
 
+  /// Names that are all different name lines, as those that a server draws for each: then client
+  /// and path are taken, as if there were no names.
+  void check_that_names_repeat() {
+    constexpr std::size_t kFewest = 20;  // fewest lines that can be fitted
+    if (!log_.has_requests || names_are_kept_ || log_.rows.size() < kFewest) return;
+    std::vector<std::pair<std::uint64_t, std::size_t>> named;
+    for (std::size_t i = 0; i < log_.rows.size(); ++i) {
+      const std::uint64_t name = log_.rows[i].request;
+      if (name != 0 && !Observation::is_key(name)) named.emplace_back(name, i);
+    }
+    kernel::sort(named);
+    for (std::size_t i = 1, first = 0; i < named.size(); ++i) {
+      if (named[i].first != named[first].first) first = i;
+      // Collectors write lines twice: those say nothing.
+      const Observation &a = log_.rows[named[first].second], &b = log_.rows[named[i].second];
+      if (a.start_ns != b.start_ns || a.duration_ns != b.duration_ns) return;
+    }
+    keys_.resize(log_.rows.size());
+    log_.has_requests = false;
+    for (std::size_t i = 0; i < log_.rows.size(); ++i) {
+      std::uint64_t& request = log_.rows[i].request;
+      if (!Observation::is_key(request)) request = keys_[i];
+      log_.has_keys |= request != 0;
+    }
+    keys_ = {};
+    log_.notes.push_back(fmt::format(
+        "No name of a request comes twice, as if the server drew a new one for each line: {}.",
+        log_.has_keys ? "retries are told by client and path instead"
+                      : "names do not tell retries"));
+  }
+
   /// A name that many lines share is not the name of a request.
   void check_identity() {
     constexpr std::uint64_t kSample = 15;  // one name of sixteen
@@ -328,6 +362,7 @@ class LogParser {
     last_shape_ = 0;
     count_.reset();
     header_line_ = 0;
+    names_are_kept_ = names_are_kept_ && head.front().second == kOwnHeader;
     first_row_ = log_.rows.size();
     first_line_ = head.front().first;
     takes_wrapper_time_ = is_iis_ = is_logfmt_ = false;
@@ -827,6 +862,7 @@ class LogParser {
       } else {
         log_.other_services += log_.rows.size() - first_row_;
         log_.rows.resize(first_row_);
+        keys_.resize(std::min(keys_.size(), first_row_));
       }
     }
   }
@@ -935,9 +971,15 @@ class LogParser {
     row.request = hash_of(request) & ~Observation::kKeyBit;
     log_.has_requests |= row.request != 0;
     const std::uint64_t client = hash_of(text(LinePart::kClient)), way = hash_of(path);
-    if (row.request == 0 && client != 0 && way != 0) {
-      row.request = (client * 0x9e3779b97f4a7c15u ^ way) | Observation::kKeyBit;
-      log_.has_keys = true;
+    if (client != 0 && way != 0) {
+      const std::uint64_t key = (client * 0x9e3779b97f4a7c15u ^ way) | Observation::kKeyBit;
+      if (row.request != 0) {
+        keys_.resize(log_.rows.size());
+        keys_.push_back(key);
+      } else {
+        row.request = key;
+        log_.has_keys = true;
+      }
     }
     log_.has_statuses |= row.status != 0;
     log_.has_durations |= row.has_duration;
@@ -1394,6 +1436,8 @@ class LogParser {
   std::uint64_t last_shape_ = 0;
   std::array<std::uint64_t, kLineParts> paths_{};  // JSON: path of each part; 0: not in the lines
   std::array<std::string, kLineParts> texts_;
+  bool names_are_kept_ = true;       // all files are logs of `run`, in which attempts keep a name
+  std::vector<std::uint64_t> keys_;  // client and path of the first rows, where these have names
   Names services_;
   std::vector<std::pair<std::size_t, std::size_t>> unnamed_;  // rows of lines without a service
 };
@@ -1488,6 +1532,7 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
   log.has_durations = false;
   LogParser parser(options, log);
   for (const std::string& file : files) parser.read(file);
+  parser.check_that_names_repeat();
   parser.leave_out_unnamed();
   check_services(options, parser.services(), log);
   check_that_most_are_requests(log);

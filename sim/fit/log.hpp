@@ -1,8 +1,8 @@
 // Access logs: which request arrived when, how long it took and how it ended. Lines are read one
-// after the other and forgotten; of each line only numbers are kept, 24 bytes in all. Addresses,
-// users, paths and headers are not kept; of a request's name, or of client and path together, a
-// hash is. How lines are read in which format is in formats.hpp, what is around them in
-// wrappers.hpp.
+// after the other and forgotten; of each line only numbers are kept, 24 bytes in all, and 8 more
+// while reading if it has a name beside client and path. Addresses, users, paths and headers are
+// not kept; of a request's name, or of client and path together, a hash is. How lines are read in
+// which format is in formats.hpp, what is around them in wrappers.hpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -80,8 +80,8 @@ struct Observation {
   /// The client did not wait for the answer. The status is then 499 or 460, whatever else the line
   /// says: the duration is how long the client waited.
   bool gave_up : 1 = false;
-  /// Hash of the request's name, or if it has none, of client and path together; 0: neither is
-  /// known.
+  /// Hash of the request's name, or if it has none, or one that tells nothing, of client and path
+  /// together; 0: neither is known.
   std::uint64_t request = 0;
 
   static constexpr std::int64_t kLongestNs = (std::int64_t{1} << 47) - 1;  ///< 39 hours
