@@ -33,8 +33,11 @@ Figures figures_in(std::span<const Observation> rows, double length_s) {
   std::vector<std::int64_t> durations;
   durations.reserve(rows.size());
   std::size_t errors = 0, with_status = 0;
+  // Of lines without a status beside others that have one, nothing says that they succeeded.
+  const bool any_status = std::ranges::any_of(rows, &Observation::has_status);
   for (const Observation& row : rows) {
-    if (!row.failed() && row.has_duration) durations.push_back(row.duration_ns);
+    const bool succeeded = !row.failed() && (row.has_status() || !any_status);
+    if (succeeded && row.has_duration) durations.push_back(row.duration_ns);
     errors += row.failed() && !row.gave_up ? 1 : 0;
     with_status += row.has_status() ? 1 : 0;
   }

@@ -60,11 +60,29 @@ std::vector<StatusCount> count_statuses(const Log& log, std::span<const Incident
   return counter.counts();
 }
 
-/// Whether a failure took a server's time: its status usually takes about as long as successes.
-bool takes_server(const std::vector<StatusCount>& statuses, const Observation& row,
+/// Whether a line says that its request succeeded: all do in a log that has no statuses at all.
+bool is_success(const Log& log, const Observation& row) {
+  return !row.failed() && (row.has_status() || !log.has_statuses);
+}
+
+/// Counts lines without a status, with their mean duration.
+StatusCount count_without_status(const Log& log) {
+  StatusCount without;
+  for (const Observation& row : log.rows) {
+    if (row.has_status() || !row.has_duration) continue;
+    ++without.lines;
+    without.mean_s +=
+        (seconds(row.duration_ns) - without.mean_s) / static_cast<double>(without.lines);
+  }
+  return without;
+}
+
+/// Whether a request took a server's time: it succeeded, or its status usually takes about as long
+/// as successes.
+bool takes_server(const Log& log, const std::vector<StatusCount>& statuses, const Observation& row,
                   double typical_s) {
   if (!row.has_duration || row.gave_up) return false;
-  if (!row.failed()) return true;
+  if (is_success(log, row)) return true;
   const auto at = std::ranges::find(statuses, static_cast<int>(row.status), &StatusCount::status);
   return at != statuses.end() && at->mean_s >= kFast * typical_s;
 }
@@ -551,23 +569,24 @@ Fit fit_log(const Log& log, const Incidents* known) {
     double typical_s = 0;
     std::size_t successes = 0;
     for (const Observation& row : log.rows) {
-      if (row.failed() || !row.has_duration) continue;
+      if (!is_success(log, row) || !row.has_duration) continue;
       ++successes;
       typical_s += (seconds(row.duration_ns) - typical_s) / static_cast<double>(successes);
     }
-    const std::vector<StatusCount> statuses = count_statuses(log);
+    std::vector<StatusCount> statuses = count_statuses(log);
+    if (log.has_statuses) statuses.push_back(count_without_status(log));
     std::size_t count = 0;
     StopCounter<> rows;
     for (std::size_t i = 0; i < log.rows.size(); ++i) {
       rows.count();
-      served[i] = takes_server(statuses, log.rows[i], typical_s);
+      served[i] = takes_server(log, statuses, log.rows[i], typical_s);
       count += served[i] ? 1 : 0;
     }
     visits.reserve(count);
     for (std::size_t i = 0; i < log.rows.size(); ++i) {
       if (!served[i]) continue;
       visits.push_back({log.rows[i].start_ns, log.rows[i].end_ns()});
-      succeeded.push_back(!log.rows[i].failed());
+      succeeded.push_back(is_success(log, log.rows[i]));
     }
   }
   find_capacity(log, visits, succeeded, served, known, fit);
@@ -578,6 +597,16 @@ Fit fit_log(const Log& log, const Incidents* known) {
   for (const StatusCount& s : fit.statuses) {
     lines += s.lines;
     failed += is_error(s.status) ? s.lines : 0;
+  }
+  if (log.has_statuses) {
+    const auto has_none = [](const Observation& row) { return !row.has_status(); };
+    fit.without_status = static_cast<std::size_t>(std::ranges::count_if(log.rows, has_none));
+  }
+  if (fit.without_status > 0) {
+    fit.notes.push_back(fmt::format(
+        "{} of {} lines have no status: whether they failed is not known. They are among the "
+        "arrivals, but neither in the share of errors nor in the service time.",
+        scenario::grouped(fit.without_status), scenario::grouped(log.rows.size())));
   }
   if (lines > 0) fit.error_share = static_cast<double>(failed) / static_cast<double>(lines);
   if (!log.has_durations) {

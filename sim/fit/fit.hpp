@@ -39,6 +39,8 @@ struct Fit {
   /// Lines outside of incidents by status, ascending; empty if the log has no statuses.
   std::vector<StatusCount> statuses;
   bool has_statuses = false;
+  /// Lines without a status in a log that has some.
+  std::size_t without_status = 0;
   /// Errors as a share of the lines outside of incidents that have a status.
   double error_share = 0;
   std::optional<FittedTimeout> gave_up;

@@ -418,6 +418,7 @@ Document fit_document(const FitReport& r) {
               {"lines_of_no_service", r.log.no_service},
               {"health_checks", r.log.health_checks},
               {"no_requests", r.log.other_lines},
+              {"lines_without_status", r.fit.without_status},
               {"time_resolution_s", static_cast<double>(r.log.time_resolution_ns) * 1e-9}};
   d.member("log", log);
   d.member("sentences", sentences);
