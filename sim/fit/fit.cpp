@@ -396,10 +396,10 @@ std::optional<FittedServiceTime> without_waits(const Log& log, std::vector<doubl
 /// Says what becomes of durations whose step matters.
 void note_rounding(const FittedServiceTime& s, Fit& fit) {
   constexpr double kMatters = 0.02;
-  if (s.step_s / 2 < kMatters * s.mean.value || s.rounding == Rounding::kEven) return;
+  if (s.step_s / 2 < kMatters * s.mean.value || s.rounding == HowRounded::kEven) return;
   const std::string step = time_words(s.step_s), half = time_words(s.step_s / 2);
   fit.notes.push_back(
-      s.rounding == Rounding::kCut
+      s.rounding == HowRounded::kCut
           ? fmt::format("Durations are cut off to multiples of {}: half of that, {}, is added to "
                         "the service time.",
                         step, half)
@@ -517,6 +517,7 @@ Fit fit_export(const Log& log) {
 Log without_durations(const Log& log) {
   Log others = log.with(log.rows);
   others.has_durations = false;
+  others.notes = log.notes;
   for (Observation& row : others.rows) {
     if (!log.times_are_starts) row.start_ns = row.end_ns();
     row.duration_ns = 0;

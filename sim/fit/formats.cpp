@@ -29,10 +29,10 @@ constexpr Meaning duration_in(std::uint8_t units, std::uint8_t rank = 1, bool mu
   return {LinePart::kDuration, units, false, rank, FlagWords::kNone, multiple};
 }
 constexpr Meaning cut_duration_in(std::uint8_t units, std::uint8_t rank = 1) {
-  return {LinePart::kDuration, units, false, rank, FlagWords::kNone, false, Rounding::kCut};
+  return {LinePart::kDuration, units, false, rank, FlagWords::kNone, false, HowRounded::kCut};
 }
 constexpr Meaning even_duration_in(std::uint8_t units, std::uint8_t rank, bool multiple = false) {
-  return {LinePart::kDuration, units, false, rank, FlagWords::kNone, multiple, Rounding::kEven};
+  return {LinePart::kDuration, units, false, rank, FlagWords::kNone, multiple, HowRounded::kEven};
 }
 constexpr Meaning plain(LinePart part, std::uint8_t rank = 1) {
   return {part, kNoUnit, false, rank, FlagWords::kNone, false};
@@ -1240,7 +1240,7 @@ std::optional<Format> common_format(std::span<const std::string_view> lines, std
                 : decimals || tail.units == kInAnyUnit ? "nginx"
                                                        : "apache";
   if (format.word == "nginx" && decimals) {
-    format.meaning(LinePart::kDuration).rounding = Rounding::kEven;
+    format.meaning(LinePart::kDuration).rounding = HowRounded::kEven;
   }
   return format;
 }

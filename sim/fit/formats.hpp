@@ -48,7 +48,7 @@ enum class FlagWords : std::uint8_t { kNone, kEnvoy, kHaproxy, kApache, kNginx, 
 
 /// How durations become whole steps, as far as that is known: cut off, so that they are half a step
 /// too short on average, or evenly, such as to the next one.
-enum class Rounding : std::uint8_t { kUnknown, kCut, kEven };
+enum class HowRounded : std::uint8_t { kUnknown, kCut, kEven };
 
 /// What a variable, column or member means.
 struct Meaning {
@@ -58,8 +58,8 @@ struct Meaning {
   /// Among several values with the same meaning, the one with the lowest rank is read.
   std::uint8_t rank = 0;
   FlagWords flags = FlagWords::kNone;
-  bool multiple = false;                   ///< several values may stand there: "0.1, 0.2 : 0.3"
-  Rounding rounding = Rounding::kUnknown;  ///< of a duration
+  bool multiple = false;                       ///< several values may stand there: "0.1, 0.2 : 0.3"
+  HowRounded rounding = HowRounded::kUnknown;  ///< of a duration
 };
 
 using LineValues = std::array<std::string_view, kLineParts>;

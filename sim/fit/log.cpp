@@ -1289,8 +1289,8 @@ class LogParser {
     }
     if (is_pending() && log_.rows.size() > first_row_) resolve_unit();
     if (!count_) check_that_they_are_no_samples();
-    const Rounding rounding = rounding_of_durations();
-    log_.rounding = first_row_ == 0 || log_.rounding == rounding ? rounding : Rounding::kUnknown;
+    const HowRounded rounding = rounding_of_durations();
+    log_.rounding = first_row_ == 0 || log_.rounding == rounding ? rounding : HowRounded::kUnknown;
   }
 
   /// Whether members have the names that Envoy's operators give them.
@@ -1302,8 +1302,8 @@ class LogParser {
            format_.name(LinePart::kStatus) == "response_code";
   }
 
-  Rounding rounding_of_durations() const {
-    return is_envoy() ? Rounding::kCut : format_.meaning(LinePart::kDuration).rounding;
+  HowRounded rounding_of_durations() const {
+    return is_envoy() ? HowRounded::kCut : format_.meaning(LinePart::kDuration).rounding;
   }
 
   void check_that_they_are_requests() const {

@@ -164,7 +164,7 @@ struct Log {
   bool has_keys = false;  ///< some lines without a name have client and path
   /// The largest of 1 s, 1 ms, 1 us, 1 ns of which all times are a multiple.
   std::int64_t time_resolution_ns = 1'000'000'000;
-  Rounding rounding = Rounding::kUnknown;  ///< of durations, as far as the format says
+  HowRounded rounding = HowRounded::kUnknown;  ///< of durations, as far as the format says
   bool times_are_starts = false;  ///< times of the log are those of requests, not of answers
   /// The clock is too coarse for the durations (coarse.hpp): lines of the same time were spread
   /// over its step in their order.

@@ -352,29 +352,32 @@ Estimate mean_of(const std::vector<double>& sorted, double mean, double deviatio
   return {mean, std::max(0.0, mean - below), mean + above};
 }
 
-/// Whether times were cut off to multiples of the resolution, or rounded, as far as those tell that
-/// are none, one or two multiples: if the density is a line there, the second and third number give
-/// the first one, which is half as large if times were rounded.
-Rounding rounding_in(const std::vector<double>& values, double resolution_s) {
+/// Whether times were surely cut off to multiples of the resolution: then there are about as many
+/// of less than one multiple as the numbers of one and two lead on to, and if they were rounded,
+/// half as many. Fewer tell nothing: short times may be rare.
+bool are_cut_off(const std::vector<double>& values, double resolution_s) {
   constexpr double kHalf = 0.5, kOneAndAHalf = 1.5, kTwoAndAHalf = 2.5;
-  // Standard errors from the number that is refuted, and how much farther away it is.
-  constexpr double kFar = 4, kFarther = 3;
+  constexpr double kFar = 3, kNear = 2, kAbout = 0.25;  // standard errors; share
   double none = 0, one = 0, two = 0;
   for (const double x : values) {
     const double multiples = x / resolution_s;
-    ++(multiples <= kHalf ? none : multiples <= kOneAndAHalf ? one : two);
-    if (multiples > kTwoAndAHalf) --two;
+    if (multiples <= kHalf) {
+      ++none;
+    } else if (multiples <= kOneAndAHalf) {
+      ++one;
+    } else if (multiples <= kTwoAndAHalf) {
+      ++two;
+    }
   }
-  const auto off = [&](double of_one, double of_two) {
-    return std::abs(none - std::max(0.0, of_one * one - of_two * two));
+  // What a density that is a line leads on to, with the variance of the difference from it.
+  const auto led_to = [&](double of_one, double of_two) {
+    return std::pair(std::max(0.0, of_one * one - of_two * two),
+                     std::sqrt(none + of_one * of_one * one + of_two * of_two * two));
   };
-  const auto error = [&](double of_one, double of_two) {
-    return std::sqrt(none + of_one * of_one * one + of_two * of_two * two);
-  };
-  const double cut = off(2, 1), rounded = off(0.875, 0.375);
-  if (rounded > kFar * error(0.875, 0.375) && kFarther * cut < rounded) return Rounding::kCut;
-  if (cut > kFar * error(2, 1) && kFarther * rounded < cut) return Rounding::kEven;
-  return Rounding::kUnknown;
+  const auto [if_cut, error_cut] = led_to(2, 1);
+  const auto [if_rounded, error_rounded] = led_to(0.875, 0.375);
+  return none - if_rounded > kFar * error_rounded &&
+         std::abs(none - if_cut) <= kAbout * if_cut + kNear * error_cut;
 }
 
 /// Spreads equal ones of sorted times evenly over the interval that is written like them. Many at
@@ -500,13 +503,16 @@ double Law::quantile(double p) const {
 }
 
 FittedServiceTime fit_service_time(std::vector<double> values_s, double resolution_s,
-                                   Rounding rounding) {
+                                   HowRounded rounding) {
   FittedServiceTime fit;
   fit.values = values_s.size();
   constexpr double kNanosecond_s = 1e-9;
   fit.step_s = resolution_s;
-  fit.rounding = rounding == Rounding::kUnknown ? rounding_in(values_s, resolution_s) : rounding;
-  const double added_s = fit.rounding == Rounding::kCut ? resolution_s / 2 : 0;
+  fit.rounding = rounding;
+  if (rounding == HowRounded::kUnknown && are_cut_off(values_s, resolution_s)) {
+    fit.rounding = HowRounded::kCut;
+  }
+  const double added_s = fit.rounding == HowRounded::kCut ? resolution_s / 2 : 0;
   for (double& value : values_s) value += added_s;
   const auto n = static_cast<double>(values_s.size());
   double mean = 0, squares = 0;
@@ -522,7 +528,7 @@ FittedServiceTime fit_service_time(std::vector<double> values_s, double resoluti
   constexpr double kHalf = 0.5, kNearlyAll = 0.99;
   fit.p50 = quantile_of(values_s, kHalf, resolution_s);
   fit.p99 = quantile_of(values_s, kNearlyAll, resolution_s);
-  if (fit.rounding == Rounding::kUnknown) {  // all values may be half a step too short
+  if (fit.rounding == HowRounded::kUnknown) {  // all values may be half a step too short
     for (Estimate* e : {&fit.mean, &fit.p50, &fit.p99}) e->high += resolution_s / 2;
   }
 

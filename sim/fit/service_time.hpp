@@ -56,7 +56,7 @@ struct FittedServiceTime {
   double step_s = 0;  ///< values are multiples of this
   /// How they became so: as the format says, or else as the shortest values tell. If they were cut
   /// off, half a step has been added; if it is not known, the intervals hold both.
-  Rounding rounding = Rounding::kUnknown;
+  HowRounded rounding = HowRounded::kUnknown;
   std::vector<Law> laws;  ///< the laws that were tried, the best (least AIC) first
   Law chosen;             ///< the law that the scenario has
   std::string why;        ///< a sentence why it was chosen
@@ -68,7 +68,7 @@ struct FittedServiceTime {
 /// Fits the law of service times to at least one value, in seconds, not negative, independent of
 /// each other. Values are multiples of `resolution_s`. `rounding`: what the format says of that.
 FittedServiceTime fit_service_time(std::vector<double> values_s, double resolution_s,
-                                   Rounding rounding = Rounding::kUnknown);
+                                   HowRounded rounding = HowRounded::kUnknown);
 
 /// The median of the values, which are reordered; of two middle values the upper one.
 double median_of(std::vector<double>& values);

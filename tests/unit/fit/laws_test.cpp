@@ -76,9 +76,9 @@ TEST_CASE("waiting in a long log tells that durations are too long") {
 TEST_CASE("durations that are no durations are refused") {
   std::string zeros = "time,duration\n", whole = "time,duration\n", tiny = "time,duration\n";
   for (int i = 0; i < 500; ++i) {
-    zeros += fmt::format("{},0\n", 1.7e9 + i);
-    whole += fmt::format("{},{}\n", 1.7e9 + i, i % 5 == 0 ? 1 : 0);
-    tiny += fmt::format("{},0.000000{}\n", 1.7e9 + i, 100 + i);
+    zeros += fmt::format("{},0\n", 1.7e9 + i + i % 3);
+    whole += fmt::format("{},{}\n", 1.7e9 + i + i % 3, i % 5 == 0 ? 1 : 0);
+    tiny += fmt::format("{},0.000000{}\n", 1.7e9 + i + i % 3, 100 + i);
   }
   REQUIRE(broken_law(read(zeros, 1)));
   CHECK_THAT(*broken_law(read(zeros, 1)), Catch::StartsWith("All durations are 0"));

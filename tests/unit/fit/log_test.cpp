@@ -13,6 +13,7 @@
 #include <zlib.h>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -230,7 +231,7 @@ TEST_CASE("members that the first JSON lines lack are read from where they come"
   std::string text = line(0, R"(, "duration": 0.1)");
   for (int i = 1; i < 300; ++i) {
     text += line(
-        i, fmt::format(R"(, "duration": 0.1, "status": 503, "request": "r{}", "uri": "u")", i));
+        i, fmt::format(R"(, "duration": 0.1, "status": 503, "request": "r{}", "uri": "u")", i / 2));
   }
   const Log log = read_text(text);
   REQUIRE(log.rows.size() == 300);
@@ -279,7 +280,7 @@ TEST_CASE("members that the first JSON lines lack are read from where they come"
 
 TEST_CASE("a line that cannot be read names no service") {
   std::string text = "time,duration,service\n";
-  for (int i = 0; i < 300; ++i) text += fmt::format("{},0.1,api\n", i);
+  for (int i = 0; i < 300; ++i) text += fmt::format("{},0.1,api\n", i + i % 3);
   text += "time,duration,service\n";  // of a second file behind the first one
   CHECK(read_text(text).rows.size() == 300);
   CHECK(read_text(text).bad_lines == 1);
@@ -298,7 +299,7 @@ TEST_CASE("numbers of requests are finite, and no more than anybody has") {
 TEST_CASE("logs may be packed, but a packed log that ends early is an error") {
   const test::TemporaryFolder place;
   std::string text = "time,duration\n";
-  for (int i = 0; i < 20'000; ++i) text += fmt::format("{}.5,0.25\n", i);
+  for (int i = 0; i < 20'000; ++i) text += fmt::format("{}.5,0.25\n", i - i % 2);
   const std::string packed = (place.path() / "log.gz").string();
   const gzFile file = ::gzopen(packed.c_str(), "wb");
   ::gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
@@ -306,7 +307,7 @@ TEST_CASE("logs may be packed, but a packed log that ends early is an error") {
   const std::string plain = place.write("log", "time,duration\n30000,1\n").string();
   const Log log = read_log({packed, plain}, {});
   CHECK(log.rows.size() == 20'001);
-  CHECK(log.rows[19'999].end_ns() == 19'999'500 * kMs);
+  CHECK(log.rows[19'999].end_ns() == 19'998'500 * kMs);
   const std::string bytes = test::content_of(packed);
   const std::string cut = place.write("cut.gz", bytes.substr(0, bytes.size() / 2)).string();
   CHECK_THROWS_AS(read_log({cut}, {}), BadLog);
@@ -362,4 +363,106 @@ TEST_CASE("damaged lines are counted, whatever is in them") {
   }
   CHECK(bad > 300);
   CHECK(good > 1'000);
+}
+
+TEST_CASE("rows of many requests are numbers of requests, or no access log") {
+  const auto rows = [](const std::string& header, const std::string& values, int step_s = 60) {
+    std::string text = header + "\n";
+    for (int i = 0; i < 30; ++i) {
+      text += fmt::format("{},{}\n", 1'747'130'400 + step_s * i,
+                          fmt::format(fmt::runtime(values), 40 + i % 3));
+    }
+    return text;
+  };
+  const std::vector<std::tuple<std::string, std::string, CountedIn>> counted = {
+      {"timestamp,requests,latency_ms", "{},40", CountedIn::kInterval},
+      {"time,duration_ms,count", "40,{}", CountedIn::kInterval},
+      {"time,p50,p99,Request Count", "40,180,{}", CountedIn::kInterval},
+      {"timestamp,requests_per_second", "{}", CountedIn::kSecond},
+      {"timestamp,latency_p99_ms,rps", "180,{}", CountedIn::kSecond},
+      {"time,req/s", "{}", CountedIn::kSecond},
+      {"time,requestsPerMinute", "{}", CountedIn::kMinute}};
+  for (const auto& [header, values, unit] : counted) {
+    CAPTURE(header);
+    const Log log = read_text(rows(header, values));
+    CHECK(log.rows.empty());
+    REQUIRE(log.counts.size() == 30);
+    CHECK(log.counts[1].requests == 41);
+    CHECK(log.counted_in == unit);
+  }
+  for (const char* header : {"timestamp,avg_latency_ms,p99_latency_ms", "time,latency_p95,errors",
+                             "time,maxDuration,duration", "time,duration,95th"}) {
+    CAPTURE(header);
+    CHECK_THAT(why_not(rows(header, "40,{}")), Catch::Contains("is a figure of many requests"));
+  }
+  CHECK_THAT(why_not(rows("time,duration_ms,status,count", "40,200,24{}")),
+             Catch::Contains("the column \"count\" says how many requests a row is of"));
+  CHECK_THAT(why_not(rows("Time,api", "{}")), Catch::Contains("its lines are 60 s apart"));
+  CHECK_THAT(why_not(rows("time,latency_ms", "{}")), Catch::Contains("they look like samples"));
+  std::string json;
+  for (int i = 0; i < 30; ++i) {
+    json += fmt::format("{{\"time\":{},\"latency_ms\":{}}}\n", 1'747'130'400 + 15 * i, 40 + i % 3);
+  }
+  CHECK_THAT(why_not(json), Catch::Contains("its lines are 15 s apart"));
+
+  // Each line is a request: as it says itself, or as the user does.
+  CHECK(read_text(rows("time,duration_ms,status", "{},200")).rows.size() == 30);
+  CHECK(read_text(rows("time,duration_ms,status,count", "{},200,1")).rows.size() == 30);
+  CHECK(read_text(rows("time,client,path,status,max_latency", "a,/x,200,{}")).rows.size() == 30);
+  LogOptions csv;
+  csv.format = "csv";
+  CHECK(read_text(rows("time,latency_ms", "{}"), csv).rows.size() == 30);
+  CHECK(read_text(rows("time,duration_ms,count", "{},2"), csv).rows.size() == 30);
+  CHECK(read_text(rows("time,duration_ms,count", "{},2"),
+                  with_columns({{Role::kDuration, "duration_ms"}}))
+            .rows.size() == 30);
+  std::string uneven = "time,duration_ms\n";
+  for (int i = 0; i < 30; ++i) uneven += fmt::format("{},40\n", 1'747'130'400 + 60 * i + i % 2);
+  CHECK(read_text(uneven).rows.size() == 30);
+}
+
+TEST_CASE("names that never come twice give way to client and path") {
+  const auto text = [](bool again) {
+    std::string lines = "time,duration,status,client,path,request_id\n";
+    for (int i = 0; i < 40; ++i) {
+      lines += fmt::format("{}.5,0.1,200,a,/{},id-{}\n", i * i, i % 5, again && i > 38 ? 3 : i);
+    }
+    return lines;
+  };
+  const Log drawn = read_text(text(false));
+  CHECK_FALSE(drawn.has_requests);
+  CHECK(drawn.has_keys);
+  CHECK(Observation::is_key(drawn.rows[0].request));
+  CHECK(drawn.rows[0].request == drawn.rows[5].request);
+  REQUIRE(drawn.notes.size() == 1);
+  CHECK_THAT(drawn.notes[0], Catch::EndsWith("retries are told by client and path instead."));
+  CHECK(read_text(text(true)).has_requests);
+  // A line that a collector wrote twice is no retry.
+  CHECK_FALSE(read_text(text(false) + "9.5,0.1,200,a,/3,id-3\n").has_requests);
+
+  std::string alone = "time,duration,request\n", own = "time,duration,status,service,instance,";
+  own += "operation,request\n";
+  for (int i = 0; i < 40; ++i) {
+    alone += fmt::format("{},0.1,r{}\n", i * i, i);
+    own += fmt::format("{},0.1,200,api,1,call,web-{:x}\n", i * i, i);
+  }
+  const Log unknown = read_text(alone);
+  CHECK_FALSE(unknown.has_requests);
+  CHECK_FALSE(unknown.has_keys);
+  REQUIRE(unknown.notes.size() == 1);
+  CHECK_THAT(unknown.notes[0], Catch::EndsWith("names do not tell retries."));
+  CHECK(read_text(own).has_requests);  // a simulation's attempts keep the name of their request
+}
+
+TEST_CASE("whether durations are cut off is known of some formats") {
+  const auto envoy = [](const std::string& took) {
+    return "[2000-10-10T20:55:36.000Z] \"GET / HTTP/1.1\" 200 - 0 9 " + took +
+           " - \"-\" \"curl\" \"id-7\" \"api\" \"-\"\n";
+  };
+  CHECK(read_text(envoy("25")).rounding == HowRounded::kCut);
+  CHECK(read_text(R"({"start_time":"2000-10-10T20:55:36Z","response_code":200,"duration":25})")
+            .rounding == HowRounded::kCut);
+  CHECK(read_text("1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] \"GET /\" 200 12 \"-\" \"me\" 0.250\n")
+            .rounding == HowRounded::kEven);
+  CHECK(read_text("time,duration_ms,status\n1,25,200\n").rounding == HowRounded::kUnknown);
 }

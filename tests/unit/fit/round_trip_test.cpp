@@ -9,6 +9,7 @@
 #include <retrysim/simulation.hpp>
 
 #include "fit/log.hpp"
+#include "random_logs.hpp"
 #include "report/run/access_log.hpp"
 #include "temporary_folder.hpp"
 
@@ -223,6 +224,73 @@ TEST_CASE("a log without durations gives arrivals, and says what is missing") {
   CHECK(with.services[0].servers == 5);  // 100 requests a second keep 3 busy
   CHECK_THROWS_WITH(fit_log(read_log({place.write("few", "time\n1\n2\n").string()}, {})),
                     "the log has 2 lines; 20 are needed at least");
+}
+
+TEST_CASE("a rate in an export is that of the whole interval") {
+  const auto export_of = [](const std::string& column, int value) {
+    std::string text = "time,latency_ms," + column + "\n";
+    for (int i = 0; i < 30; ++i) text += fmt::format("{},40,{}\n", 1'747'130'400 + 15 * i, value);
+    return text;
+  };
+  const test::TemporaryFolder place;
+  for (const auto& [column, value] :
+       {std::pair{"requests", 150}, {"rps", 10}, {"requests/min", 600}}) {
+    CAPTURE(column);
+    const Fit fit =
+        fit_log(read_log({place.write("x.csv", export_of(column, value)).string()}, {}));
+    CHECK(fit.arrivals.rate.value == Approx(10));
+  }
+}
+
+TEST_CASE("what has no status is neither a success nor an error") {
+  // Every fourth line has none, and took long.
+  std::string text = "time,duration,status\n";
+  for (int i = 0; i < 400; ++i) {
+    const bool without = i % 4 == 0;
+    text += fmt::format("{}.{:03},{},{}\n", 1'700'000'000 + i, i * 7 % 1000,
+                        without ? "0.5" : fmt::format("0.0{}", 10 + i % 7),
+                        without      ? "000"
+                        : i % 4 == 1 ? "503"
+                                     : "200");
+  }
+  const test::TemporaryFolder place;
+  const Fit fit = fit_log(read_log({place.write("x.csv", text).string()}, {}));
+  CHECK(fit.without_status == 100);
+  CHECK(fit.error_share == Approx(1.0 / 3));
+  REQUIRE(fit.service_time);
+  CHECK(fit.service_time->values <= 200);
+  CHECK(fit.service_time->values > 150);
+  CHECK(fit.service_time->mean.value < 0.02);
+  REQUIRE_FALSE(fit.notes.empty());
+  CHECK_THAT(fit.notes[0], Catch::StartsWith("100 of 400 lines have no status"));
+}
+
+TEST_CASE("servers are told where durations are coarser than times") {
+  const test::TemporaryFolder place;
+  const auto fitted = [&](const random_logs::Service& service, std::int64_t step_ns) {
+    std::string text = "time,duration_ms\n";
+    const std::string exact =
+        random_logs::log_of(service, random_logs::Clock::kNanoseconds, 3).text;
+    for (std::size_t at = exact.find('\n') + 1; at < exact.size(); at = exact.find('\n', at) + 1) {
+      const std::size_t comma = exact.find(',', at);
+      const double took_s = std::stod(exact.substr(comma + 1));
+      text += fmt::format(
+          "{}000,{}\n", exact.substr(at, comma - at - 3),
+          std::llround(took_s * 1e9 / static_cast<double>(step_ns)) * step_ns / 1'000'000);
+    }
+    return fit_log(read_log({place.write("x.csv", text).string()}, {}));
+  };
+  random_logs::Service service;
+  service.mean_s = 0.2;
+  service.servers = 4;
+  service.load = 0.6;
+  for (const std::int64_t step_ns : {1'000'000, 10'000'000}) {
+    CAPTURE(step_ns);
+    const Fit fit = fitted(service, step_ns);
+    CHECK(fit.is_explained());
+    REQUIRE(fit.capacity);
+    CHECK(fit.capacity->servers == 4);
+  }
 }
 
 TEST_CASE("a monitoring export gives a rate, and says what it does not tell") {

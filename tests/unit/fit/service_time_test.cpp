@@ -116,7 +116,7 @@ TEST_CASE("a law that is far off is not used, and few durations have none") {
 TEST_CASE("the interval knows what rounding makes of durations that are alike") {
   const auto rounded = [](std::vector<double> values) {
     for (double& x : values) x = std::round(x * 1e3) / 1e3;
-    return fit_service_time(std::move(values), 1e-3).mean;
+    return fit_service_time(std::move(values), 1e-3, HowRounded::kEven).mean;
   };
   // Nine of ten are written as 2 ms, one as 3: their mean is 2.11 ms, in truth 2.32.
   const Estimate alike = rounded(drawn(Distribution::uniform(0.0021, 0.00254)));
@@ -158,4 +158,37 @@ TEST_CASE("times below the resolution of the log are no kind of their own") {
   }
   const std::string two = fit_service_time(both, 1e-3).two_kinds;
   CHECK_THAT(two, Catch::Contains("30 % of them take about 1.98 ms"));
+}
+
+TEST_CASE("half a step is added to what was cut off, and doubted where that is not known") {
+  // Hardly any takes less than two steps, so the shortest times tell nothing.
+  constexpr double kMean = 0.006;
+  std::vector<double> cut = drawn(Distribution::gamma(kMean, 8)), rounded = cut;
+  for (double& x : cut) x = std::floor(x * 1e3) / 1e3;
+  for (double& x : rounded) x = std::round(x * 1e3) / 1e3;
+  const auto holds = [](const Estimate& e, double value) {
+    return e.low < value && value < e.high;
+  };
+  const FittedServiceTime told = fit_service_time(cut, 1e-3, HowRounded::kCut);
+  CHECK(holds(told.mean, kMean));
+  CHECK(told.mean.high - told.mean.low < 0.2e-3);
+  const FittedServiceTime even = fit_service_time(rounded, 1e-3, HowRounded::kEven);
+  CHECK(holds(even.mean, kMean));
+  CHECK(even.mean.high - even.mean.low < 0.2e-3);
+  for (const auto* values : {&cut, &rounded}) {
+    const FittedServiceTime unknown = fit_service_time(*values, 1e-3);
+    CHECK(unknown.rounding == HowRounded::kUnknown);
+    CHECK(holds(unknown.mean, kMean));
+  }
+  // As many below one step as just above it tell that times were cut off; fewer may be rare.
+  const auto rounding_of = [](const Distribution& law, double (*round)(double)) {
+    std::vector<double> values = drawn(law);
+    for (double& x : values) x = round(x * 1e3) / 1e3;
+    return fit_service_time(values, 1e-3).rounding;
+  };
+  const auto down = [](double x) { return std::floor(x); };
+  const auto next = [](double x) { return std::round(x); };
+  CHECK(rounding_of(Distribution::exponential(0.005), down) == HowRounded::kCut);
+  CHECK(rounding_of(Distribution::exponential(0.005), next) == HowRounded::kUnknown);
+  CHECK(rounding_of(Distribution::gamma(0.005, 2), down) == HowRounded::kUnknown);
 }
