@@ -89,8 +89,6 @@ constexpr Refused kRefused[] = {
      "fit the access log of the server instead"},
     {"Requests      [total", "", "the report of vegeta, which has no requests in it",
      "write them with vegeta encode --to csv"},
-    {"{\"latencies\":", "", "the report of vegeta, which has no requests in it",
-     "write them with vegeta encode --to csv"},
     {"This is ApacheBench", "", "the summary of ab, which has no requests in it",
      "fit the access log of the server instead"},
     {"Percentage served,Time in ms", "", "the quantiles of ab, which has no requests in it",
@@ -103,8 +101,6 @@ constexpr Refused kRefused[] = {
     {"Summary:", "Requests/sec:", "the summary of hey, which has no requests in it",
      "write them with hey -o csv"},
     {"RUN\t", "", "a log of Gatling", "fit the access log of the server instead"},
-    {"{\"aggregate\":", "", "the report of Artillery, which has no requests in it",
-     "fit the access log of the server instead"},
 };
 
 void refuse_summaries(std::span<const std::string_view> lines, const std::string& file) {
@@ -120,6 +116,24 @@ void refuse_summaries(std::span<const std::string_view> lines, const std::string
     if (head.starts_with(row.begins) && head.find(row.contains) != std::string::npos) {
       refuse(row.what, row.instead);
     }
+  }
+  // Members of JSON may come in any order, and logs have some of them, too.
+  std::string object;
+  for (const std::string_view line : lines.first(std::min<std::size_t>(lines.size(), 40))) {
+    object += line.substr(0, 4000);
+  }
+  const auto has_all = [&](std::initializer_list<std::string_view> members) {
+    return object.starts_with('{') && std::ranges::all_of(members, [&](std::string_view name) {
+             return object.find(fmt::format("\"{}\"", name)) != std::string::npos;
+           });
+  };
+  if (has_all({"latencies", "bytes_in", "bytes_out", "success", "status_codes"})) {
+    refuse("the report of vegeta, which has no requests in it",
+           "write them with vegeta encode --to csv");
+  }
+  if (has_all({"aggregate", "counters"}) || has_all({"aggregate", "scenariosCreated"})) {
+    refuse("the report of Artillery, which has no requests in it",
+           "fit the access log of the server instead");
   }
   if (head.starts_with('{') && head.find("\"root_group\"") != std::string::npos &&
       head.find("\"metrics\"") != std::string::npos) {
