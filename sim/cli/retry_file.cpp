@@ -4,6 +4,8 @@
 #include <retrysim/scenario.hpp>
 
 #include "cli/commands.hpp"
+#include "scenario/text/document.hpp"
+#include "scenario/text/problems.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +13,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace retrysim::cli {
 
@@ -75,19 +81,95 @@ ImportedPolicy with_all_timeouts(ImportedPolicy policy, std::string_view kind) {
   return policy;
 }
 
-std::string joined_scenario(const std::string& scenario, const std::string& path,
-                            const std::string& client, const ImportedPolicy& policy,
-                            const std::string& from) {
-  std::string text = with_policy(scenario, client, policy, from);
+namespace {
+
+/// The names of the groups that a client group starts from (`like`), the nearest first; empty if
+/// the text does not say so in a way that loads.
+std::vector<std::string> bases_of(const std::string& text, const std::string& path,
+                                  std::string client) {
+  scenario::Sources sources;
+  sources.add(path, text);
+  scenario::Problems problems(sources);
+  const std::optional<scenario::Node> root = scenario::parse_document(sources, 0, problems);
+  const scenario::Member* groups = root ? root->find("client") : nullptr;
+  std::vector<std::string> bases;
+  while (groups != nullptr) {
+    const scenario::Member* group = groups->value.find(client);
+    const scenario::Member* like = group == nullptr ? nullptr : group->value.find("like");
+    if (like == nullptr || std::ranges::count(bases, like->value.text) > 0) break;
+    client = like->value.text;
+    bases.push_back(client);
+  }
+  return bases;
+}
+
+using KeysOfGroup = std::map<std::string, std::string>;
+
+/// The keys of a client group below its name, as TOML; empty, with the first error in `why_not`, if
+/// the text does not load.
+std::optional<KeysOfGroup> keys_of_group(const std::string& text, const std::string& path,
+                                         const std::string& client, std::string& why_not) {
   const LoadResult result =
       load_scenario_text(text, path, std::filesystem::path(path).parent_path());
   if (!result.loaded) {
-    throw BadConfiguration({.file = path,
-                            .message = fmt::format("it does not load with the policy {}: {}",
-                                                   policy.name, result.errors.front().message),
-                            .source_line = {}});
+    why_not = result.errors.front().message;
+    return std::nullopt;
   }
-  return text;
+  const std::string start = fmt::format("client.{}.", scenario::render_name(client));
+  KeysOfGroup keys;
+  for (const ResolvedKey& key : result.loaded->keys) {
+    if (key.path.starts_with(start)) keys[key.path.substr(start.size())] = key.toml;
+  }
+  return keys;
+}
+
+/// The names of keys of `keys` that `wanted` has not, or has otherwise.
+std::vector<std::string> unlike(const KeysOfGroup& keys, const KeysOfGroup& wanted) {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : keys) {
+    const auto at = wanted.find(key);
+    if (at == wanted.end() || at->second != value) names.push_back(key);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string joined_scenario(const std::string& scenario, const std::string& path,
+                            const std::string& client, const ImportedPolicy& policy,
+                            const std::string& from) {
+  std::string text = with_policy(scenario, client, policy, from), why_not;
+  const std::optional<KeysOfGroup> keys = keys_of_group(text, path, client, why_not);
+  if (!keys) {
+    throw BadConfiguration(
+        {.file = path,
+         .message = fmt::format("it does not load with the policy {}: {}", policy.name, why_not),
+         .source_line = {}});
+  }
+  const std::vector<std::string> bases = bases_of(text, path, client);
+  if (bases.empty()) return text;
+  // The policy alone makes this of the group: then its bases say nothing else of retries.
+  std::string alone_text = text;
+  for (const std::string& base : bases) alone_text = with_policy(alone_text, base, policy, from);
+  const std::optional<KeysOfGroup> alone = keys_of_group(alone_text, path, client, why_not);
+  if (alone == keys) return text;
+  if (alone) {
+    ImportedPolicy whole = policy;
+    for (const std::string& key : unlike(*alone, *keys)) {
+      whole.keys.push_back({key, alone->at(key), fmt::format("not as in {}", bases.front())});
+    }
+    text = with_policy(scenario, client, whole, from);
+    if (keys_of_group(text, path, client, why_not) == alone) return text;
+  }
+  const std::vector<std::string> left =
+      alone ? unlike(*keys, *alone) : std::vector<std::string>{"rules"};
+  throw BadConfiguration(
+      {.file = path,
+       .message =
+           fmt::format("client {} starts from {} (like), whose {} would stay beside the "
+                       "policy {}; write the group without like, or take that out of {}",
+                       client, bases.front(), fmt::join(left, ", "), policy.name, bases.front()),
+       .source_line = {}});
 }
 
 }  // namespace retrysim::cli
