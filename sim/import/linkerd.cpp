@@ -49,8 +49,19 @@ void read_linkerd_annotations(ImportedPolicy& p, const Field& annotations) {
     if (f && f.duration() > Duration::zero()) set(p, key, in_toml(f.duration()), f);
   };
   set_unless_zero("attempt_timeout", timeout);
-  set_unless_zero("deadline", annotation("timeout.linkerd.io/response"));
-  set_unless_zero("deadline", annotation("timeout.linkerd.io/request"));
+  // A request ends with the first of its timeouts.
+  const Field response = annotation("timeout.linkerd.io/response"),
+              request = annotation("timeout.linkerd.io/request");
+  const auto length = [](const Field& f) { return f ? f.duration() : Duration::zero(); };
+  const bool both = length(response) > Duration::zero() && length(request) > Duration::zero();
+  const bool response_first = both && length(response) < length(request);
+  if (both) {
+    (response_first ? request : response)
+        .leave_in_part(fmt::format("{} is not longer, and ends the request before",
+                                   (response_first ? response : request).path()));
+  }
+  if (!both || response_first) set_unless_zero("deadline", response);
+  if (!response_first) set_unless_zero("deadline", request);
   annotation("timeout.linkerd.io/idle").leave("answers come whole");
   for (const auto& [name, member] : annotations.members()) {
     if (!name.starts_with("balancer.linkerd.io/")) continue;
@@ -97,12 +108,14 @@ void read_budget(ImportedPolicy& p, const Field& budget) {
   set(p, "retry.budget.slices", "11", "Linkerd's rules");
 }
 
-void read_profile(ImportedPolicy& p, const Field& budget, const ProfileRoutes& kind) {
+/// `any_retryable`: another route of the profile may be sent again, and has the budget.
+void read_profile(ImportedPolicy& p, const Field& budget, const ProfileRoutes& kind,
+                  bool any_retryable) {
   const bool none = !kind.routes.empty() && !kind.retryable;
   set(p, "retry.max_retries", none ? "0" : text_in_toml("unlimited"),
       none ? "no isRetryable" : "only the budget limits them");
   if (none) {
-    budget.leave("no route has isRetryable");
+    if (!any_retryable) budget.leave("no route has isRetryable");
   } else {
     set_backoff(p, Duration::zero(), 1, std::nullopt, "none", "Linkerd retries at once");
     read_budget(p, budget);
@@ -139,10 +152,11 @@ void import_linkerd(const Documents& documents, Reading&, ImportedConfiguration&
                           return kind.retryable || kind.timeout;
                         });
       if (!says) continue;
+      const bool any_retryable = std::ranges::any_of(kinds, &ProfileRoutes::retryable);
       const auto add = [&](const ProfileRoutes& kind, const std::string& its_name) {
         ImportedPolicy p = new_policy(its_name, budget ? budget.path() : d["spec"].path());
         begin(p, "linkerd", "Linkerd");
-        read_profile(p, budget, kind);
+        read_profile(p, budget, kind, any_retryable);
         result.policies.push_back(std::move(p));
       };
       if (kinds.empty()) add({}, own);
