@@ -18,7 +18,6 @@ namespace retrysim::imports {
 
 namespace {
 
-constexpr double kMilliseconds = 1e-3;  // unit of bare numbers, s
 constexpr const char* kDefaults = "default";
 constexpr const char* kHystrixsDefault = "Hystrix's default";
 
@@ -74,11 +73,10 @@ void read_breaker(ImportedPolicy& p, const Settings& command) {
               snapshot = command["metrics.health_snapshot.interval_in_milliseconds"];
   if (percent) set(p, "breaker.failure_share", in_toml(percent.number(0, 100) / 100), percent);
   if (least) set(p, "breaker.min_calls", in_toml(static_cast<double>(least.count())), least);
-  if (open) set(p, "breaker.open", in_toml(open.duration(kMilliseconds)), open);
+  if (open) set(p, "breaker.open", in_toml(open.spring_duration()), open);
   if (window || snapshot) {
-    const Duration length = window ? window.duration(kMilliseconds) : Duration::seconds(10);
-    const Duration slice =
-        snapshot ? snapshot.duration(kMilliseconds) : Duration::milliseconds(500);
+    const Duration length = window ? window.spring_duration() : Duration::seconds(10);
+    const Duration slice = snapshot ? snapshot.spring_duration() : Duration::milliseconds(500);
     if (slice <= Duration::zero()) snapshot.fail("expected a time above zero");
     const std::int64_t slices = std::max<std::int64_t>(1, length.count() / slice.count());
     set(p, "breaker.window", in_toml(length), source_of(window));
@@ -140,7 +138,7 @@ ImportedPolicy read_command(const std::string& name, const Field& own, const Fie
     set(p, "attempt_timeout", text_in_toml("none"), limited);
     limit.leave("execution.timeout.enabled is off");
   } else {
-    set(p, "attempt_timeout", in_toml(limit ? limit.duration(kMilliseconds) : Duration::seconds(1)),
+    set(p, "attempt_timeout", in_toml(limit ? limit.spring_duration() : Duration::seconds(1)),
         source_of(limit));
   }
   read_breaker(p, command);

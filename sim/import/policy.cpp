@@ -118,7 +118,10 @@ void read_fields(ImportedPolicy& p, const std::function<Field(std::string_view)>
         set(p, row.key, in_toml(field.duration()), field);
         break;
       case As::kMillis:
-        set(p, row.key, in_toml(field.duration(1e-3)), field);
+        set(p, row.key, in_toml(field.spring_duration()), field);
+        break;
+      case As::kTimeSpan:
+        set(p, row.key, in_toml(field.timespan()), field);
         break;
       case As::kTimeout:
         set_timeout(p, row.key, field);

@@ -53,7 +53,8 @@ enum class As : std::uint8_t {
   kShare,        ///< a number from 0 to 1
   kPercent,      ///< a share, as a number from 0 to 100
   kDuration,     ///< a length of time; bare numbers are seconds
-  kMillis,       ///< a length of time; bare numbers are milliseconds
+  kMillis,       ///< a length of time as Spring reads it; bare numbers are milliseconds
+  kTimeSpan,     ///< a length of time as .NET reads it
   kTimeout,      ///< as kDuration, but zero becomes "none"
 };
 

@@ -39,7 +39,7 @@ constexpr std::string_view kIsCode = "is code, or a name";
 /// Refuses, at its place, what Polly refuses: a number, or a time in seconds, below `least`.
 void check_least(const Field& field, double least, bool is_time = false) {
   const std::optional<double> value =
-      is_time ? seconds_in(field.plain(), 1) : number_in(field.plain());
+      is_time ? timespan_in(field.plain()) : number_in(field.plain());
   if (!value || *value >= least) return;
   field.fail(fmt::format("Polly expects at least {}",
                          is_time ? fmt::format("{} ms", least * 1e3) : fmt::format("{}", least)));
@@ -48,8 +48,8 @@ void check_least(const Field& field, double least, bool is_time = false) {
 // Fields of CircuitBreakerStrategyOptions.
 constexpr FieldRow kPollysBreaker[] = {{"failure_ratio", "breaker.failure_share", As::kShare},
                                        {"minimum_throughput", "breaker.min_calls", As::kCount},
-                                       {"sampling_duration", "breaker.window", As::kDuration},
-                                       {"break_duration", "breaker.open", As::kDuration},
+                                       {"sampling_duration", "breaker.window", As::kTimeSpan},
+                                       {"break_duration", "breaker.open", As::kTimeSpan},
                                        left_out("break_duration_generator", kIsCode),
                                        left_out("should_handle", kIsCode),
                                        left_out("on_opened", kIsCode),
@@ -90,7 +90,7 @@ void set_errors_of_http(ImportedPolicy& p) {
 
 // Reads a limiter that permits so many calls in a window. Those that wait go as permits come.
 void read_rate(ImportedPolicy& p, const Field& most, const Field& window, const Field& queue) {
-  const Duration length = window.duration();
+  const Duration length = window.timespan();
   if (length <= Duration::zero()) window.fail("the limiter expects a duration above zero");
   const double permits = static_cast<double>(most.count()), rate = permits / length.in_seconds();
   set(p, "send_rate.rate", in_toml(rate), paths({most, window}));
@@ -170,12 +170,12 @@ void import_polly(const Documents& documents, Reading&, ImportedConfiguration& r
       check_least(most, 1);
       set(p, "retry.max_retries", most ? in_toml(static_cast<double>(most.count())) : "3",
           most ? most.path() : "Polly's default");
-      const Duration base = delay ? delay.duration() : Duration::seconds(2);
+      const Duration base = delay ? delay.timespan() : Duration::seconds(2);
       const std::string kind = type      ? backoff_type(type.text())
                                : of_http ? "exponential"
                                          : "constant";
       const bool spread = jitter ? jitter.flag() : of_http;
-      const std::optional<Duration> longest = cap ? std::optional(cap.duration()) : std::nullopt;
+      const std::optional<Duration> longest = cap ? std::optional(cap.timespan()) : std::nullopt;
       const std::string origin = delay ? delay.path() : "Polly's default";
       if (kind == "linear") {
         const LinearDelays list =
@@ -226,12 +226,12 @@ void import_polly(const Documents& documents, Reading&, ImportedConfiguration& r
         set(p, "deadline", text_in_toml("30s"), "the handler's default");
       }
       if (const Field f = timeout_of("attempt_timeout"); f)
-        set(p, "attempt_timeout", in_toml(f.duration()), f);
+        set(p, "attempt_timeout", in_toml(f.timespan()), f);
       if (const Field f = timeout_of("total_request_timeout"); f)
-        set(p, "deadline", in_toml(f.duration()), f);
+        set(p, "deadline", in_toml(f.timespan()), f);
       if (what != "retry") {
         if (const Field f = timeout_of("timeout"); f)
-          set(p, "attempt_timeout", in_toml(f.duration()), f);
+          set(p, "attempt_timeout", in_toml(f.timespan()), f);
       }
       pipeline["hedging"].leave(
           "retries and hedges in one pipeline have no counterpart: write retry.hedging.delay");

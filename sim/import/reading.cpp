@@ -137,6 +137,42 @@ std::optional<double> seconds_in(std::string_view text, double bare_unit) {
   return timespan_seconds(text);
 }
 
+std::optional<double> timespan_in(std::string_view text) {
+  if (text == "0") return 0;
+  return timespan_seconds(text);
+}
+
+std::optional<double> spring_seconds_in(std::string_view text) {
+  // java.time.Duration.parse: days are of 24 hours.
+  if (text.starts_with('P') || text.starts_with('p')) {
+    std::string upper;
+    for (const char c : text)
+      upper += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    std::string_view rest = std::string_view(upper).substr(1);
+    double days = 0;
+    if (const std::size_t end = rest.find('D'); end != std::string_view::npos) {
+      const auto value = number_in(rest.substr(0, end));
+      if (!value || *value != std::floor(*value)) return {};
+      days = *value;
+      rest.remove_prefix(end + 1);
+      if (rest.empty()) return days * 86400;
+    }
+    const auto seconds = iso_seconds("P" + std::string(rest));
+    return seconds ? std::optional(days * 86400 + *seconds) : std::nullopt;
+  }
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto value = number_in(text.substr(0, digits));
+  if (digits == 0 || !value) return {};
+  std::string unit;
+  for (const char c : text.substr(digits))
+    unit += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (unit.empty()) return *value * 1e-3;
+  for (const std::string_view known : {"ns", "us", "ms", "s", "m", "h", "d"}) {
+    if (unit == known) return *value * std::ranges::find(kUnits, known, &Unit::name)->seconds;
+  }
+  return {};
+}
+
 // --- The record ----------------------------------------------------------------------------------
 
 void Reading::count_match() {
@@ -254,6 +290,12 @@ std::string Field::text() const {
 }
 
 double Field::number(double least, double most) const {
+  const std::string_view digits =
+      plain().substr(plain().starts_with('-') || plain().starts_with('+') ? 1 : 0);
+  if (digits.size() > 1 && digits.front() == '0' && value_->is_plain &&
+      digits.find_first_not_of("0123456789_") == std::string_view::npos) {
+    fail("a number that begins with 0 is octal to some readers of YAML; write it without");
+  }
   const auto value = number_in(plain());
   if (!value || *value < least || *value > most) {
     fail(fmt::format("expected a number from {} to {}", least, most));
@@ -276,12 +318,30 @@ bool Field::flag() const {
   return yes;
 }
 
-Duration Field::duration(double bare_unit) const {
+Duration Field::duration_of(std::optional<double> seconds, const std::string& expected) const {
   constexpr double kLongest = 9e8;
-  const auto seconds = is_text() ? seconds_in(plain(), bare_unit) : std::nullopt;
-  if (!seconds || *seconds < 0 || *seconds > kLongest) fail("expected a duration such as 250ms");
+  if (!seconds || *seconds < 0 || *seconds > kLongest) fail(expected);
   use();
   return Duration::from_seconds(*seconds);
+}
+
+Duration Field::duration(double bare_unit) const {
+  return duration_of(is_text() ? seconds_in(plain(), bare_unit) : std::nullopt,
+                     "expected a duration such as 250ms");
+}
+
+Duration Field::spring_duration() const {
+  return duration_of(is_text() ? spring_seconds_in(plain()) : std::nullopt,
+                     "expected a duration as Spring reads it: a whole number, of ms or with a unit "
+                     "such as 250ms, or PT0.25S");
+}
+
+Duration Field::timespan() const {
+  const bool is_bare = is_text() && number_in(plain()).has_value();
+  return duration_of(is_text() ? timespan_in(plain()) : std::nullopt,
+                     is_bare ? "to .NET a number alone is days; write 00:00:02 for two seconds, "
+                               "2.00:00:00 for two days"
+                             : "expected a TimeSpan such as 00:00:02");
 }
 
 std::vector<std::string> Field::words() const {

@@ -40,6 +40,12 @@ std::optional<double> number_in(std::string_view text);
 /// seconds. Empty if the text is no duration.
 std::optional<double> seconds_in(std::string_view text, double bare_unit);
 
+/// The seconds in a duration as Spring Boot reads it; empty if it reads none.
+std::optional<double> spring_seconds_in(std::string_view text);
+
+/// The seconds in a TimeSpan of .NET; empty if the text is none, or a number of days.
+std::optional<double> timespan_in(std::string_view text);
+
 /// The place of a field's value in the file, from 1; 0: nowhere.
 struct Place {
   int line = 0, column = 0;
@@ -110,6 +116,11 @@ class Field {
   bool flag() const;
   /// The value as a duration; bare numbers are in units of `bare_unit` seconds.
   Duration duration(double bare_unit = 1) const;
+  /// The value as Spring Boot reads a duration (DurationStyle): a whole number with a unit or
+  /// without, which is milliseconds, or one of ISO 8601.
+  Duration spring_duration() const;
+  /// The value as .NET reads a TimeSpan.
+  Duration timespan() const;
   /// The words of a list, or of a text with commas.
   std::vector<std::string> words() const;
 
@@ -133,6 +144,7 @@ class Field {
  private:
   struct Index;
 
+  Duration duration_of(std::optional<double> seconds, const std::string& expected) const;
   bool is_kind(Value::Kind kind) const { return value_ != nullptr && value_->kind == kind; }
   std::string below(std::string_view name) const;
   const Index& index() const;

@@ -88,7 +88,7 @@ void read_retry(ImportedPolicy& p, const InstanceSettings& settings) {
   if (now) before.leave("the name of maxAttempts before version 1.7");
   set(p, "retry.max_attempts", most ? in_toml(static_cast<double>(most.count())) : "3",
       most ? most.source() : "Resilience4j's default");
-  const Duration base = wait ? wait.duration(1e-3) : Duration::milliseconds(500);
+  const Duration base = wait ? wait.spring_duration() : Duration::milliseconds(500);
   const std::string origin = wait ? wait.source() : "Resilience4j's default";
   const Field grows = settings["enable_exponential_backoff"],
               factor = settings["exponential_backoff_multiplier"],
@@ -103,7 +103,7 @@ void read_retry(ImportedPolicy& p, const InstanceSettings& settings) {
     set(p, "retry.backoff.factor", factor ? in_toml(factor.number(1, 1e6)) : "1.5",
         factor ? paths({grows, factor}) : grows.path() + ", Resilience4j's default");
     if (cap && factor && (share || !spread)) {
-      set(p, "retry.backoff.cap", in_toml(cap.duration(1e-3)), cap);
+      set(p, "retry.backoff.cap", in_toml(cap.spring_duration()), cap);
       if (spread) set(p, "retry.backoff.jitter_before_cap", "true", cap);
     } else {
       cap.leave(factor ? "Resilience4j needs randomizedWaitFactor for it"
@@ -161,14 +161,14 @@ void read_open_time(ImportedPolicy& p, const InstanceSettings& settings) {
               spreads = settings["enable_randomized_wait"],
               share = settings["randomized_wait_factor"];
   const auto is_on = [](const Field& f) { return f && f.flag(); };
-  if (!wait || seconds_in(wait.plain(), 1e-3) == 0.0) {
+  if (!wait || spring_seconds_in(wait.plain()) == 0.0) {
     wait.leave("Resilience4j reads it only above zero");
     for (const Field& f : {grows, factor, cap, spreads, share}) {
       f.leave("Resilience4j reads it only beside waitDurationInOpenState");
     }
     return;
   }
-  set(p, "breaker.open", in_toml(wait.duration(1e-3)), wait);
+  set(p, "breaker.open", in_toml(wait.spring_duration()), wait);
   const bool exponential = is_on(grows), spread = is_on(spreads);
   if (exponential && spread) {
     spreads.fail("Resilience4j refuses it together with enableExponentialBackoff");
@@ -178,7 +178,7 @@ void read_open_time(ImportedPolicy& p, const InstanceSettings& settings) {
         factor ? factor.source() : grows.path() + ", Resilience4j's default");
   }
   if (exponential && factor && cap) {
-    set(p, "breaker.open_cap", in_toml(cap.duration(1e-3)), cap);
+    set(p, "breaker.open_cap", in_toml(cap.spring_duration()), cap);
   } else if (exponential) {
     cap.leave("Resilience4j needs exponentialBackoffMultiplier for it");
   } else {
@@ -266,12 +266,12 @@ void read_rate_limiter(ImportedPolicy& p, const InstanceSettings& settings) {
   const Field limit = settings["limit_for_period"], period = settings["limit_refresh_period"],
               wait = settings["timeout_duration"];
   const double calls = limit ? static_cast<double>(limit.count()) : 50;
-  const Duration length = period ? period.duration(1e-3) : Duration::nanoseconds(500);
+  const Duration length = period ? period.spring_duration() : Duration::nanoseconds(500);
   if (length <= Duration::zero()) period.fail("Resilience4j expects a duration above zero");
   const std::string from = limit ? limit.source() : "Resilience4j's default";
   set(p, "send_rate.rate", in_toml(calls / length.in_seconds()), from);
   set(p, "send_rate.burst", in_toml(calls), from);
-  set(p, "send_rate.longest_wait", in_toml(wait ? wait.duration(1e-3) : Duration::seconds(5)),
+  set(p, "send_rate.longest_wait", in_toml(wait ? wait.spring_duration() : Duration::seconds(5)),
       wait ? wait.source() : "Resilience4j's default");
   if (period) period.leave_in_part("permits come evenly, not all when a period begins");
 }
@@ -345,7 +345,7 @@ void Resilience4j::Parts::read_time_limit(ImportedPolicy& p, const std::string& 
   const Field limited = limiters_["instances"].named(name);
   if (!limited && !limiters_["configs"]) return;
   if (const Field f = settings(limiters_, limited, name)["timeout_duration"]; f) {
-    set(p, "attempt_timeout", in_toml(f.duration(1e-3)), f);
+    set(p, "attempt_timeout", in_toml(f.spring_duration()), f);
   } else if (limited.is_map()) {
     set(p, "attempt_timeout", text_in_toml("1s"), "Resilience4j's default");
   }
@@ -439,7 +439,7 @@ void Resilience4j::Parts::read_filter(ImportedPolicy& p, const std::string& name
   // ReactiveResilience4JCircuitBreaker: a limit of time around all that the breaker is around.
   const Field limit =
       settings(limiters_, limiters_["instances"].named(name), name)["timeout_duration"];
-  const Duration most = limit ? limit.duration(1e-3) : Duration::seconds(1);
+  const Duration most = limit ? limit.spring_duration() : Duration::seconds(1);
   const std::string_view key = is_outside ? "deadline" : "attempt_timeout";
   const auto known = std::ranges::find(p.keys, key, &ImportedKey::path);
   if (known != p.keys.end()) {

@@ -123,20 +123,51 @@ Tree read_properties(const std::string& file, std::string_view text) {
 
 // --- Numbers of YAML 1.1 -------------------------------------------------------------------------
 
-/// A number as others write it, if the text is one of YAML 1.1 with underscores, such as 10_000;
-/// else the text itself. SnakeYAML, Resolver.INT and FLOAT.
-std::string without_underscores(const std::string& text) {
-  const std::string_view digits =
-      std::string_view(text).substr(text.starts_with('-') || text.starts_with('+') ? 1 : 0);
-  const bool is_number = !digits.empty() && digits.front() >= '1' && digits.front() <= '9' &&
-                         digits.find_first_not_of("0123456789_.") == std::string_view::npos &&
-                         digits.find('.') == digits.rfind('.');
-  if (!is_number || text.find('_') == std::string::npos) return text;
-  std::string number;
+/// A number as others write it, if the text is one of YAML 1.1: 10_000, 010 (8), 0x1F, 0b101, 1:30
+/// (90); else the text itself. SnakeYAML, Resolver.INT and FLOAT, SafeConstructor.ConstructYamlInt.
+std::string as_plain_number(const std::string& text) {
+  std::string sign, digits;
   for (const char c : text) {
-    if (c != '_') number += c;
+    if (c == '_') continue;
+    ((c == '-' || c == '+') && digits.empty() && sign.empty() ? sign : digits) += c;
   }
-  return number;
+  if (digits.empty() || text.front() == '_') return text;
+  const auto are_all = [](std::string_view some, std::string_view known) {
+    return !some.empty() && some.find_first_not_of(known) == std::string_view::npos;
+  };
+  const auto number = [&](double value) {
+    return value < 1e15 ? fmt::format("{}{:.0f}", sign == "-" ? "-" : "", value) : text;
+  };
+  const auto in_base = [&](std::string_view some, int base) {
+    double value = 0;
+    for (const char c : some) {
+      const int digit = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+      value = value * base + digit;
+    }
+    return number(value);
+  };
+  const std::string_view all = digits;
+  if (all.starts_with("0b") && are_all(all.substr(2), "01")) return in_base(all.substr(2), 2);
+  if (all.starts_with("0x") && are_all(all.substr(2), "0123456789abcdefABCDEF")) {
+    return in_base(all.substr(2), 16);
+  }
+  if (all.size() > 1 && all.front() == '0' && are_all(all, "01234567")) return in_base(all, 8);
+  if (all.front() < '1' || all.front() > '9') return text;
+  if (all.find(':') != std::string_view::npos && are_all(all, "0123456789:")) {
+    double value = 0;
+    bool is_first = true;
+    for (std::string_view rest = all;; is_first = false) {
+      const std::string_view part = rest.substr(0, rest.find(':'));
+      const std::optional<double> one = number_in(part);
+      if (!one || (!is_first && (part.size() > 2 || *one >= 60))) return text;
+      value = value * 60 + *one;
+      if (part.size() == rest.size()) break;
+      rest.remove_prefix(part.size() + 1);
+    }
+    return number(value);
+  }
+  const bool is_number = are_all(all, "0123456789.") && all.find('.') == all.rfind('.');
+  return is_number && text.find('_') != std::string::npos ? sign + digits : text;
 }
 
 // --- Nested names --------------------------------------------------------------------------------
@@ -348,7 +379,7 @@ std::string condition_of(const Value& document, Reading& reading) {
 // --- Placeholders --------------------------------------------------------------------------------
 
 /// Fills in placeholders ${NAME:default}, where NAME may be a property of the file, and reads
-/// numbers with underscores. Placeholders without property and default stay.
+/// numbers of YAML 1.1. Placeholders without property and default stay.
 class Placeholders {
  public:
   Placeholders(Tree& tree, std::string file, const Value* root)
@@ -358,8 +389,8 @@ class Placeholders {
   const Value* filled(const Value* value) {
     stop_point();
     if (value->kind == Value::Kind::kText) {
-      if (value->is_plain && value->text.find('_') != std::string::npos) {
-        if (std::string number = without_underscores(value->text); number != value->text) {
+      if (value->is_plain) {
+        if (std::string number = as_plain_number(value->text); number != value->text) {
           return &tree_.add_text(std::move(number), value->line, value->column);
         }
       }

@@ -32,7 +32,7 @@ namespace {
 
 /// Sets a timeout from a number of milliseconds, or a duration with its unit.
 void set_timeout_ms(ImportedPolicy& p, std::string_view key, const Field& from) {
-  if (from) set(p, key, in_toml(from.duration(1e-3)), from);
+  if (from) set(p, key, in_toml(from.spring_duration()), from);
 }
 
 // --- Gateway -------------------------------------------------------------------------------------
@@ -144,14 +144,14 @@ void read_filter(ImportedPolicy& p, const Field& args, Server server) {
   if (backoff) {
     const Field first = backoff["first_backoff"], most = backoff["max_backoff"],
                 factor = backoff["factor"];
-    set_backoff(p, first ? first.duration(1e-3) : Duration::milliseconds(5),
+    set_backoff(p, first ? first.spring_duration() : Duration::milliseconds(5),
                 factor ? factor.number(1, 1e6) : 2,
-                most                          ? std::optional(most.duration(1e-3))
+                most                          ? std::optional(most.spring_duration())
                 : server == Server::kServlets ? std::optional(Duration::seconds(30))
                                               : std::nullopt,
                 "none", first ? first.source() : "the filter's default");
     if (factor) set(p, "retry.backoff.factor", in_toml(factor.number(1, 1e6)), factor);
-    if (most) set(p, "retry.backoff.cap", in_toml(most.duration(1e-3)), most);
+    if (most) set(p, "retry.backoff.cap", in_toml(most.spring_duration()), most);
     if (const Field f = jitter["random_factor"]; f && f.number(0, 1) > 0) {
       set(p, "retry.backoff.jitter", text_in_toml("proportional"), f);
       set(p, "retry.backoff.jitter_share", in_toml(f.number(0, 1)), f);
@@ -197,7 +197,7 @@ void read_shortcut(ImportedPolicy& p, const Field& filter, Server server) {
   constexpr std::size_t kMethods = 2, kFirst = 3, kMost = 4, kFactor = 5;
   const auto seconds_at = [&](std::size_t place) -> std::optional<double> {
     if (words.size() <= place) return std::nullopt;
-    const std::optional<double> seconds = seconds_in(words[place], 1e-3);
+    const std::optional<double> seconds = spring_seconds_in(words[place]);
     if (!seconds || *seconds < 0 || *seconds > 1e6) {
       filter.fail("expected Retry=retries,statuses,methods,firstBackoff,maxBackoff,factor");
     }
@@ -280,7 +280,7 @@ void read_connections(ImportedPolicy& p, const Field& pool) {
   }
   if (!most) return wait.leave("the limit is by the number of processors: write max_connections");
   set(p, "max_connections", in_toml(static_cast<double>(most.count())), most);
-  set(p, "connection_wait", in_toml(wait ? wait.duration(1e-3) : Duration::seconds(45)),
+  set(p, "connection_wait", in_toml(wait ? wait.spring_duration() : Duration::seconds(45)),
       wait ? wait.source() : "the Gateway's default");
 }
 
@@ -386,6 +386,14 @@ void import_feign(const Field& config, std::vector<ImportedPolicy>& policies) {
 
 void import_spring_cloud(const Documents& documents, Reading&, ImportedConfiguration& result) {
   constexpr std::string_view kProfile = "profile ";
+  std::vector<ImportedPolicy> usual;  // those without a profile
+  const auto changes_nothing = [&](const ImportedPolicy& p) {
+    const auto known = std::ranges::find(usual, p.name, &ImportedPolicy::name);
+    return known != usual.end() &&
+           std::ranges::equal(known->keys, p.keys, [](const ImportedKey& a, const ImportedKey& b) {
+             return a.path == b.path && a.value == b.value;
+           });
+  };
   for (const Field& d : documents) {
     const std::string profile =
         d.path().starts_with(kProfile) ? d.path().substr(kProfile.size()) : "";
@@ -411,7 +419,9 @@ void import_spring_cloud(const Documents& documents, Reading&, ImportedConfigura
     }
     // A file without routes and clients is one of Resilience4j.
     if (!policies.empty()) limits.add_policies("", policies);
+    if (profile.empty()) usual.insert(usual.end(), policies.begin(), policies.end());
     for (ImportedPolicy& p : policies) {
+      if (!profile.empty() && changes_nothing(p)) continue;
       if (!profile.empty()) p.name = group_name(p.name + "-" + profile);
       result.policies.push_back(std::move(p));
     }
