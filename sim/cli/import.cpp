@@ -108,6 +108,17 @@ std::vector<std::pair<const ImportedPolicy*, std::string>> places_in(
   return places;
 }
 
+std::string replaced(std::string_view text, std::string_view what, std::string_view with) {
+  std::string all;
+  while (!text.empty()) {
+    const std::size_t at = std::min(text.find(what), text.size());
+    all += text.substr(0, at);
+    if (at < text.size()) all += with;
+    text.remove_prefix(std::min(text.size(), at + what.size()));
+  }
+  return all;
+}
+
 int put_into(const ImportCommand& command, const RetryFile& file, const ReadConfiguration& read) {
   const std::string& path = *command.into;
   std::string error;
@@ -116,6 +127,9 @@ int put_into(const ImportCommand& command, const RetryFile& file, const ReadConf
     report::print_error("{}: error: {}\n", path, error);
     return kBadInput;
   }
+  // The lines end as those of the file do.
+  const bool has_returns = text->find("\r\n") != std::string::npos;
+  if (has_returns) text = replaced(*text, "\r\n", "\n");
   const LoadResult scenario =
       load_scenario_text(*text, path, std::filesystem::path(path).parent_path());
   for (const Diagnostic& d : scenario.errors) report::print_error("{}\n", to_string(d));
@@ -124,6 +138,7 @@ int put_into(const ImportCommand& command, const RetryFile& file, const ReadConf
   for (const auto& [policy, client] : places) {
     text = joined_scenario(*text, path, client, with_all_timeouts(*policy, read.kind), read.name);
   }
+  if (has_returns) text = replaced(*text, "\n", "\r\n");
   const auto is_ours = [](const std::filesystem::path&) { return true; };
   report::OutputFile(path, report::Replaceable{is_ours, "it exists", true, {}}).write(*text);
   for (const auto& [policy, client] : places) {
