@@ -6,6 +6,7 @@
 
 #include "import/families.hpp"
 #include "import/policy.hpp"
+#include "import/tree.hpp"
 #include "kernel/stop.hpp"
 #include "scenario/text/text.hpp"
 
@@ -14,8 +15,12 @@
 #include <cctype>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace retrysim::imports {
 
@@ -141,7 +146,37 @@ class AwsReader {
     leave_plain_default();
   }
 
+  /// Whether a variable of the environment is about retries.
+  static bool is_about_retries_of_aws(std::string_view name) {
+    return name.starts_with("AWS_") && is_about_retries(plain(name));
+  }
+
+  /// Reads the variables of a container, which are a client of their own.
+  void read_container(const std::string& name,
+                      const std::vector<std::pair<std::string, Field>>& variables) {
+    section_ = name;
+    for (const auto& [variable, value] : variables) {
+      const std::string place = value.place();
+      number_ = std::atoi(place.c_str());
+      if (is_about_retries_of_aws(variable) && !value.is_text()) {
+        fail(fmt::format("{} is filled in elsewhere; put its value here", variable));
+      }
+      if (variable.starts_with("AWS_") && value.is_text()) {
+        place_ = fmt::format("{}: {}", name, variable);
+        read_variable(variable, value_of(variable, value));
+      }
+    }
+    place_.clear();
+    end_section();
+  }
+
  private:
+  /// The value of a variable: behind `=`, where both are one text.
+  static std::string value_of(const std::string& variable, const Field& value) {
+    const std::string text(value.plain());
+    return text.starts_with(variable + "=") ? text.substr(variable.size() + 1) : text;
+  }
+
   [[noreturn]] void fail(const std::string& what) const {
     throw BadConfiguration(
         {.file = reading_.file, .line = number_, .message = what, .source_line = {}});
@@ -276,7 +311,7 @@ class AwsReader {
       fail(fmt::format("{} = {} is filled in elsewhere; put its value here", name,
                        scenario::printable_line(value)));
     }
-    read_setting(name, value, name, false);
+    read_setting(name, value, place_.empty() ? name : place_, false);
   }
 
   /// A name without aws, _ and dots: AWS_RETRY_MODE, aws.retryMode and retry_mode are the same.
@@ -345,15 +380,76 @@ class AwsReader {
   std::optional<std::size_t> plain_default_, prefixed_default_;  // places of their policies
   bool of_a_profile_ = true;  // false in sections such as [services mine]
   bool has_sections_ = false;
+  std::string place_;     // of a variable in a container; empty: the variable's name
   std::string variable_;  // variable of `name: AWS_...`, whose value follows
   std::string above_;     // setting to which indented lines belong
   int number_ = 0;
 };
 
+/// A container of Compose, Kubernetes or ECS, with the variables that it is given.
+struct Container {
+  std::string name;
+  std::vector<std::pair<std::string, Field>> variables;
+};
+
+/// The variables of a map or list of Compose, or of a list of names and values.
+std::vector<std::pair<std::string, Field>> variables_in(const Field& environment) {
+  std::vector<std::pair<std::string, Field>> all = environment.members();
+  for (const Field& item : environment.items()) {
+    if (item.is_map()) {
+      all.emplace_back(std::string(item.named("name").plain()), item.named("value"));
+    } else {
+      const std::string_view text = item.plain();
+      all.emplace_back(std::string(text.substr(0, text.find('='))), item);
+    }
+  }
+  return all;
+}
+
+/// The containers whose variables are about retries; none of a text that is not such a file.
+std::vector<Container> containers_in(const Tree& tree, Reading& reading) {
+  std::vector<Container> containers;
+  for (const Value* document : tree.documents) {
+    const Field whole(document, "", reading);
+    const std::string_view object = whole.at("metadata.name").plain();
+    each_map(whole, [&](const Field& map) {
+      for (const char* list : {"environment", "env"}) {
+        std::vector<std::pair<std::string, Field>> variables = variables_in(map.named(list));
+        if (std::ranges::none_of(variables, [](const auto& v) {
+              return AwsReader::is_about_retries_of_aws(v.first);
+            })) {
+          continue;
+        }
+        std::string name(map.named("name").plain());
+        if (name.empty()) name = map.path().substr(map.path().rfind('.') + 1);
+        if (!object.empty() && object != name) name = fmt::format("{}-{}", object, name);
+        containers.push_back({name, std::move(variables)});
+      }
+    });
+  }
+  return containers;
+}
+
 }  // namespace
 
 void import_aws(const std::string& text, Reading& reading, ImportedConfiguration& result) {
-  AwsReader(reading, result).read(text);
+  AwsReader reader(reading, result);
+  const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
+  if (has("AWS_") && (has("environment") || has("env"))) {
+    std::optional<Tree> tree;
+    try {
+      tree = read_yaml(reading.file, text);
+    } catch (const BadConfiguration&) {  // a script, or a template
+    }
+    const std::vector<Container> containers =
+        tree ? containers_in(*tree, reading) : std::vector<Container>();
+    if (containers.size() > 1) {
+      for (const Container& c : containers) reader.read_container(c.name, c.variables);
+      reading.remarks.push_back({"what is no variable of AWS", std::string(kUnrelated), true});
+      return;
+    }
+  }
+  reader.read(text);
 }
 
 }  // namespace retrysim::imports
