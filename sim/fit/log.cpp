@@ -18,6 +18,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -55,6 +56,13 @@ struct NoRequest {
 // --- LineValues of lines. ---
 
 bool is_nothing(std::string_view text) { return text.empty() || text == "-"; }
+
+/// Whether a time is one of a calendar, without an offset from UTC.
+bool has_no_offset(std::string_view time) {
+  constexpr std::size_t kSeconds = 19;  // "2000-10-10 13:55:36"
+  return time.find(':') != std::string_view::npos && time.size() >= kSeconds &&
+         time.find_first_of("+-Z", kSeconds) == std::string_view::npos;
+}
 
 constexpr double unit_in_s(std::uint8_t unit) {
   return unit == kInNs ? 1e-9 : unit == kInUs ? 1e-6 : unit == kInMs ? 1e-3 : 1;
@@ -226,6 +234,7 @@ class LogParser {
   }
 
   const Names& services() const { return services_; }
+  bool times_are_local() const { return times_are_local_; }
 
   /// Lines that name no service are left out if they are few and the others name one service.
   void leave_out_unnamed() {
@@ -365,7 +374,7 @@ class LogParser {
     names_are_kept_ = names_are_kept_ && head.front().second == kOwnHeader;
     first_row_ = log_.rows.size();
     first_line_ = head.front().first;
-    takes_wrapper_time_ = is_iis_ = is_logfmt_ = false;
+    takes_wrapper_time_ = is_iis_ = is_logfmt_ = request_time_is_time_ = false;
     w3c_fields_ = 0;
     w3c_date_.clear();
     w3c_days_ns_ = w3c_latest_ns_ = 0;
@@ -497,6 +506,7 @@ class LogParser {
       format_ = json_format();
       return;
     }
+    if (word == "csv" || word == "auto") check_commas(place, first);
     if (word == "csv" || (word == "auto" && (looks_like_header(first) || is_header(first)))) {
       format_.shape = Shape::kCsv;
       format_.word = "csv";
@@ -509,6 +519,19 @@ class LogParser {
         word == "auto" ? std::string("the format is none that is known")
                        : fmt::format("the lines are not of the format {}", word),
         options_.part("format"), shown(first)));
+  }
+
+  /// Throws BadLog if another sign separates the columns of a header.
+  void check_commas(const std::string& place, std::string_view header) const {
+    for (const auto& [sign, name] : {std::pair{'\t', "tabs"}, {';', "semicolons"}}) {
+      if (header.find(',') != std::string_view::npos || header.find(sign) == header.npos) continue;
+      std::string with_commas(header);
+      std::ranges::replace(with_commas, sign, ',');
+      if (!is_header(with_commas)) continue;
+      throw BadLog(
+          fmt::format("{}: its columns are separated by {}; write commas, and points in decimals",
+                      place, name));
+    }
   }
 
   static std::size_t count_objects(const std::vector<std::string_view>& lines) {
@@ -630,8 +653,13 @@ class LogParser {
     };
     for (std::size_t place = 0; place < names.size(); ++place) {
       if (names[place] == format_.name(LinePart::kDuration)) continue;
-      // In logs of Amazon's API Gateway, this time is when the request came.
-      if (names[place] == "requestTime" && members_.contains("requestTimeEpoch")) continue;
+      // In logs of Amazon's API Gateway, this is when the request came.
+      if (names[place] == "requestTime" && request_time_is_time_) {
+        if (!members_.contains("requestTimeEpoch")) {
+          take(place, {LinePart::kTime, kNoUnit, true, 99, FlagWords::kNone, false});
+        }
+        continue;
+      }
       Meaning meaning =
           format_.shape == Shape::kW3c ? w3c_meaning(names[place]) : usual_meaning(names[place]);
       for (const auto& [role, wanted] : options_.columns) {
@@ -838,6 +866,9 @@ class LogParser {
         throw Unreadable{fmt::format("a member's name has more than {} bytes", kLongestName)};
       }
       if (member.is_nested_value() || members_.size() >= kMost) continue;
+      if (member.is_of_line() && member.raw_name == "requestTime") {
+        request_time_is_time_ = member.raw_value.find(':') != std::string_view::npos;
+      }
       if (std::string name = said_.name(member); name.size() <= kLongestName) {
         members_.insert(std::move(name));
       }
@@ -921,6 +952,9 @@ class LogParser {
       time = parse_log_time(text(LinePart::kTime));
     }
     if (!time) throw Unreadable{fmt::format("\"{}\" is not a time", shown(text(LinePart::kTime)))};
+    if (!first_time_ns_ && format_.shape != Shape::kW3c) {
+      times_are_local_ |= has_no_offset(text(LinePart::kTime));
+    }
     watch_clock(*time);
     if (count_) {
       const std::optional<double> value = parse_number(fields_[*count_]);
@@ -1414,6 +1448,8 @@ class LogParser {
   std::uint64_t first_line_ = 0, header_line_ = 0, line_ = 0;
   std::size_t first_row_ = 0;  // first row of the file
   bool takes_wrapper_time_ = false, is_iis_ = false, is_logfmt_ = false;
+  bool request_time_is_time_ = false;  // JSON: the member requestTime has a time
+  bool times_are_local_ = false;       // times of some file have no offset
   std::size_t w3c_fields_ = 0;
   std::string w3c_date_;  // date in the file's head; empty if there is none
   std::int64_t w3c_days_ns_ = 0, w3c_latest_ns_ = 0;  // since then
@@ -1488,6 +1524,40 @@ void check_span(std::int64_t first_ns, std::int64_t last_ns) {
       fmt::format("the log spans {:.0f} years, more than {:.0f}; are some of its times wrong, "
                   "or in another unit?",
                   years, kMost));
+}
+
+/// Notes that no line is of one hour in a night in which clocks are set forward: where local times
+/// have no offset, this is no pause. `log.rows` are sorted.
+void note_clock_set_forward(Log& log) {
+  constexpr std::int64_t kHourNs = 3600 * kNsOfSecond, kNearNs = 600 * kNsOfSecond;
+  constexpr double kLinesInHour = 20;
+  const auto time = [&](const Observation& row) {
+    return log.times_are_starts ? row.start_ns : row.end_ns();
+  };
+  std::vector<std::int64_t> times;
+  times.reserve(log.rows.size());
+  for (const Observation& row : log.rows) times.push_back(time(row));
+  kernel::sort(times);
+  const double hours = static_cast<double>(times.back() - times.front()) / kHourNs;
+  if (static_cast<double>(times.size()) < kLinesInHour * hours) return;
+  for (std::size_t i = 1; i < times.size(); ++i) {
+    const std::int64_t begin_ns = (times[i - 1] + kHourNs - 1) / kHourNs * kHourNs;
+    if (times[i] < begin_ns + kHourNs || begin_ns - times[i - 1] > kNearNs ||
+        times[i] - begin_ns - kHourNs > kNearNs) {
+      continue;
+    }
+    const std::chrono::sys_days day(std::chrono::days(begin_ns / (24 * kHourNs)));
+    const std::chrono::year_month_day date(day);
+    const auto month = static_cast<unsigned>(date.month());
+    const std::int64_t hour = begin_ns / kHourNs % 24;
+    const bool is_spring = month == 3 || month == 9 || month == 10;
+    if (std::chrono::weekday(day) != std::chrono::Sunday || !is_spring || hour > 3) continue;
+    log.notes.push_back(fmt::format(
+        "No line is from {0:02}:00 to {1:02}:00 on {2}-{3:02}-{4:02}, a Sunday in the season in "
+        "which clocks are set forward, and times have no offset: if they were set forward then, "
+        "this is no pause, and the log is an hour shorter.",
+        hour, hour + 1, static_cast<int>(date.year()), month, static_cast<unsigned>(date.day())));
+  }
 }
 
 /// Spreads lines without durations that share a few distinct times.
@@ -1585,6 +1655,7 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
            std::tuple(any_order(b), b.end_ns(), b.status, b.request);
   });
   check_span(log.rows.front().start_ns, log.rows.back().start_ns);
+  if (parser.times_are_local()) note_clock_set_forward(log);
   return log;
 }
 

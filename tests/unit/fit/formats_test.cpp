@@ -347,6 +347,60 @@ TEST_CASE("loggers of libraries and services") {
   CHECK(bytes.bad_lines == 0);
 }
 
+TEST_CASE("an hour that local clocks skip is noted") {
+  const auto notes_of = [](const std::string& day, const std::string& offset, int missing) {
+    std::string text = "time,duration,status\n";
+    for (int minute = 0; minute < 360; ++minute) {
+      if (minute / 60 == missing) continue;
+      text += fmt::format("{} {:02}:{:02}:{:02}{},0.1,200\n", day, minute / 60, minute % 60,
+                          minute * 7 % 60, offset);
+    }
+    return log_of(text).notes;
+  };
+  const std::vector<std::string> notes = notes_of("2025-03-30", "", 2);
+  REQUIRE(notes.size() == 1);
+  CHECK_THAT(notes[0], Catch::StartsWith("No line is from 02:00 to 03:00 on 2025-03-30, a Sunday"));
+  CHECK(notes_of("2025-03-30", "Z", 2).empty());
+  CHECK(notes_of("2025-03-30", "", 4).empty());
+  CHECK(notes_of("2025-03-31", "", 2).empty());
+  CHECK(notes_of("2025-03-30", "", 7).empty());
+}
+
+TEST_CASE("the time of an API Gateway is read with an epoch and without") {
+  const std::string more = R"("status":"200","responseLatency":"25","ip":"1.2.3.4"})";
+  const std::string line =
+      R"({"requestId":"a","requestTime":"10/Oct/2000:20:55:36 +0000",)" + more + "\n";
+  const Log log = log_of(line + line);
+  REQUIRE(log.rows.size() == 2);
+  CHECK(log.rows[0].start_ns == 971'211'336'000'000'000);
+  CHECK(log.times_are_starts);
+  const Log epoch = log_of(
+      R"({"requestTime":"10/Oct/2000:20:55:36 +0000","requestTimeEpoch":971211336250,)" + more);
+  REQUIRE(epoch.rows.size() == 1);
+  CHECK(epoch.rows[0].start_ns == 971'211'336'250'000'000);
+}
+
+TEST_CASE("columns that another sign separates are named") {
+  CHECK_THAT(
+      why_refused("time\tduration\tstatus\n1\t0.1\t200\n"),
+      Catch::EndsWith("log:1: its columns are separated by tabs; write commas, and points in "
+                      "decimals"));
+  CHECK_THAT(why_refused("ts;latency;http_status\n1;0,1;200\n"),
+             Catch::Contains("separated by semicolons"));
+}
+
+TEST_CASE("a report of vegeta is told by its members, in any order") {
+  const std::string report =
+      R"({"requests":9,"latencies":{"mean":1},"bytes_in":{"total":1},"bytes_out":{"total":1},)"
+      R"("success":1,"status_codes":{"200":9},"errors":[]})";
+  CHECK_THAT(why_refused(report), Catch::Contains("the report of vegeta"));
+  const Log kong =
+      log_of(R"({"latencies":{"request":25,"kong":1,"proxy":24},"started_at":971211336000,)"
+             R"("response":{"status":200},"request":{"uri":"/a"},"client_ip":"1.2.3.4"})");
+  REQUIRE(kong.rows.size() == 1);
+  CHECK(kong.rows[0].duration_ns == 25'000'000);
+}
+
 TEST_CASE("a clock that is set back by an hour is named") {
   // Six hours of a line each ten seconds; clocks go back at 03:00.
   const auto line = [](int s) {
