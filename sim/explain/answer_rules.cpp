@@ -387,12 +387,15 @@ Found never_recovers(const GroupCase& c) {
 Found too_short(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
   if (!c.disturbed() || r.back > 0 || r.down() == 0 || lasts_to_end(c)) return std::nullopt;
-  const bool once = c.client.arrivals.process == ArrivalProcess::kOnce;
-  const Sentence why =
-      once ? say("{}, so that a longer run would not tell more",
-                 claim("all requests came at once",
-                       stated(scenario::path_of(c.client) + ".arrivals.process", "once")))
-           : Sentence(Words("run longer to see whether it does"));
+  Sentence why(Words("run longer to see whether it does"));
+  if (2 * r.with_quotas > r.unknown) {
+    why = Words("run longer to see whether it does when the retry quotas are empty");
+  }
+  if (c.client.arrivals.process == ArrivalProcess::kOnce) {
+    why = say("{}, so that a longer run would not tell more",
+              claim("all requests came at once",
+                    stated(scenario::path_of(c.client) + ".arrivals.process", "once")));
+  }
   const Requests since = c.made.since();
   const Sentence lost = since.made >= kFewest && since.success_share() < kWell
                             ? say(": {}", only_succeed(c, since, Words("since then")))

@@ -373,6 +373,7 @@ class CaseBuilder {
     const auto aftermath = stats::final_aftermath(c_.scenario, run);
     const bool enough = aftermath && found.not_before_s > aftermath->patience_s;
     ++(enough ? r.gone : r.unknown);
+    r.with_quotas += !enough && aftermath && aftermath->waits_for_quotas;
     if (enough && std::ranges::binary_search(run.metastable_groups, c_.index)) ++r.metastable;
   }
 
@@ -1240,8 +1241,8 @@ class FigureWalk {
     for (auto* stretch : {&c.all, &c.before, &c.during, &c.trouble, &c.after})
       add_stretch(*stretch);
     auto& r = c.recoveries;
-    visit(r.back, r.brief, r.few, r.gone, r.unknown, r.metastable, r.mean_s, r.least_s, r.most_s,
-          r.watched_s, r.relapsed, r.relapsed_and_back, r.relapse_s);
+    visit(r.back, r.brief, r.few, r.gone, r.unknown, r.with_quotas, r.metastable, r.mean_s,
+          r.least_s, r.most_s, r.watched_s, r.relapsed, r.relapsed_and_back, r.relapse_s);
     for (auto& g : c.gaps) visit(g.down, g.successes, g.watched_s);
     visit(c.unanswered.all, c.unanswered.stuck, c.unanswered.usual_s, c.lost_under_way, c.cut_off);
     auto& m = c.made;
@@ -1362,6 +1363,7 @@ void merge(Recoveries& to, const Recoveries& r) {
   to.few += r.few;
   to.gone += r.gone;
   to.unknown += r.unknown;
+  to.with_quotas += r.with_quotas;
   to.metastable += r.metastable;
   to.watched_s = r.watched_s;
   if (r.relapsed > 0) {

@@ -152,6 +152,8 @@ struct Recoveries {
   std::size_t few = 0;      ///< replications with too few requests to tell
   std::size_t gone = 0;     ///< replications without recovery, although there was time enough
   std::size_t unknown = 0;  ///< replications without recovery, but the run ended too early to tell
+  /// Those of `unknown` in which a retry quota that is being used up was not empty yet.
+  std::size_t with_quotas = 0;
   std::size_t metastable = 0;  ///< those of `gone` that would have recovered without retries
   double mean_s = 0;           ///< mean recovery time
   double least_s = 0, most_s = 0;

@@ -906,6 +906,7 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
   a.patience_s = std::max(least_patience_s(scenario, trigger), 10 * a.predicted_drain_s);
   if (!a.recovery.seconds) {
     const double dry_s = quotas_dry_after_s(scenario, run, after, kFarOff * a.patience_s);
+    a.waits_for_quotas = dry_s > a.patience_s;
     a.patience_s = std::max(a.patience_s, dry_s);
   }
   return a;

@@ -196,8 +196,9 @@ struct Aftermath {
   /// Successes per attempt before the disturbance: what requests with one attempt each can achieve.
   double attempt_success_rate = 1;
   Recovery recovery;
-  double predicted_drain_s = 0;  ///< t_drain; zero where no queue is left, or it would not drain
-  double patience_s = 0;         ///< X
+  double predicted_drain_s = 0;   ///< t_drain; zero where no queue is left, or it would not drain
+  double patience_s = 0;          ///< X
+  bool waits_for_quotas = false;  ///< X is so long because a retry quota is not empty yet
   /// The load that requests submitted between the disturbance and the horizon bring (see the
   /// function `offered_work`).
   double offered_work = 0;
