@@ -84,11 +84,10 @@ class SizeReport {
           too_short == 1 ? "it recovers" : "they recover", too_short == 1 ? "counts" : "count"));
     }
     if (not_recovered > 0 && plan_.duration_needed_s) {
-      all.push_back(
-          fmt::format("the runs are too short to show that it never recovers: what has not when "
-                      "they end counts "
-                      "as not good; with a duration of {} s or more it would be known",
-                      scenario::said_number(std::ceil(*plan_.duration_needed_s), 4)));
+      all.push_back(fmt::format(
+          "the runs are too short to show that it never recovers: what has not when they end "
+          "counts as not good; set a duration of {} s or more to tell",
+          scenario::said_number(std::ceil(*plan_.duration_needed_s), 4)));
     }
     return all;
   }
