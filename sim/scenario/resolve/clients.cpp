@@ -265,17 +265,18 @@ void check_breaker(Tables& t, const KeyResolution& keys, const ClientSpec& spec)
   }
 }
 
-/// Notes queues in which nobody waits.
+/// Notes queues with room in which nobody waits.
 void note_idle_queues(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
-  const auto note = [&](std::string_view queue, std::string_view wait) {
-    if (!keys.has(queue)) return;
+  const auto note = [&](std::string_view queue, std::uint32_t room, std::string_view wait,
+                        Duration longest_wait) {
+    const bool idle =
+        longest_wait == Duration::zero() && room > 0 && room != ClientSpec::kUnlimited;
+    if (!idle || !keys.has(queue)) return;
     t.loaded.notes.push_back(fmt::format("{} has no effect: {} is 0 s, so that nothing waits",
                                          keys.full_path(queue), keys.full_path(wait)));
   };
-  if (spec.bulkhead.longest_wait == Duration::zero()) {
-    note("bulkhead.queue", "bulkhead.longest_wait");
-  }
-  if (spec.connection_wait == Duration::zero()) note("connection_queue", "connection_wait");
+  note("bulkhead.queue", spec.bulkhead.queue, "bulkhead.longest_wait", spec.bulkhead.longest_wait);
+  note("connection_queue", spec.connection_queue, "connection_wait", spec.connection_wait);
 }
 
 void resolve_client(Tables& t, const Member& member, const Node& siblings) {

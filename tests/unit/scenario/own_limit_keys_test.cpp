@@ -70,6 +70,7 @@ TEST_CASE("a queue in which nobody waits is noted") {
   CHECK(notes("client.web.bulkhead={max_concurrent=2, queue=5}", "bulkhead.queue"));
   CHECK_FALSE(notes("client.web.bulkhead={max_concurrent=2, queue=5, longest_wait='1s'}", ""));
   CHECK_FALSE(notes("client.web.bulkhead={max_concurrent=2}", ""));
+  CHECK_FALSE(notes("client.web.bulkhead={max_concurrent=2, queue=0}", ""));  // nobody should
   const Edits pool = {"client.web.max_connections=2", "client.web.connection_queue=5"};
   CHECK_FALSE(std::ranges::any_of(load(kSmall, pool).notes, [](const std::string& note) {
     return note.find("connection_queue") != std::string::npos;
