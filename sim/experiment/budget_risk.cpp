@@ -206,14 +206,19 @@ class BudgetSearch {
     if (progress_) progress_(point_, stage);
   }
 
-  /// In which so many requests come from each group that the SLO counts and that comes at all; at
-  /// most a period.
+  /// The time in which so many requests come of those whose recovery is looked for: of all that the
+  /// SLO counts together, or of each group that it names. At most a period, and so long that a
+  /// hundred times as many come in all: rare requests beside many are not waited for.
   Duration time_of(double requests) const {
-    const flow::Demand demand = flow::demand_of(base_, flow::Attempts::kFirst);
-    double longest_s = requests / drawn_.requests_per_s;
-    for (const std::size_t g : stats::slo_groups(base_, slo_)) {
-      const double rate = demand.groups[g].requests;
-      if (rate > 0) longest_s = std::max(longest_s, requests / rate);
+    constexpr double kMost = 100;
+    const double all_s = requests / drawn_.requests_per_s;
+    double longest_s = all_s;
+    if (!slo_.clients.empty()) {
+      const flow::Demand demand = flow::demand_of(base_, flow::Attempts::kFirst);
+      for (const std::size_t g : stats::slo_groups(base_, slo_)) {
+        const double rate = demand.groups[g].requests;
+        if (rate > 0) longest_s = std::max(longest_s, std::min(requests / rate, kMost * all_s));
+      }
     }
     return std::min(Duration::from_seconds(longest_s), plan_.period);
   }

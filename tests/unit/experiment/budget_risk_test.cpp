@@ -288,7 +288,24 @@ share = 0.999
   REQUIRE(study.drawn);
   CHECK(mean_of(*study.drawn, [](auto& p) { return static_cast<double>(p.lasting); }).mean == 0);
   CHECK(mean_of(*study.drawn, [](auto& p) { return p.bad; }).mean == Approx(51.3).margin(15));
-  CHECK(study.drawn->followed == Duration::seconds(25'000));  // until 500 requests have come
+  // Until 500 requests have come, at the rate that is seen.
+  CHECK(study.drawn->followed.in_seconds() == Approx(25'000).epsilon(0.1));
+}
+
+TEST_CASE("a group that hardly comes is not waited for", "[budget_risk]") {
+  // Ten requests a second, and a probe that takes 139 hours for 500 of its own.
+  const std::string text = kCalm + R"([client.probe]
+arrivals = { process = "poisson", total_rate = 0.001 }
+attempt_timeout = "100ms"
+retry = { mode = "none" }
+[fault.outage]
+mtbf = "6h"
+length = "90s"
+unreachable = true
+)";
+  const RiskStudy study = Asked(text).find({.period = Duration::seconds(86'400), .precision = 2});
+  REQUIRE(study.drawn);
+  CHECK(study.drawn->followed == Duration::seconds(3'600));
 }
 
 TEST_CASE("a collapse that lasts uses up the rest of the period, or until somebody ends it",
