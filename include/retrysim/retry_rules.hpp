@@ -713,6 +713,14 @@ struct RetryRules {
     each_limit([&found](const auto& limit) { found = found || limit.in_use(); });
     return found;
   }
+  /// Whether a limit other than the quota may refuse retries.
+  bool has_refusers() const {
+    bool found = false;
+    each_limit([&found](const auto& limit) {
+      found = found || (limit.in_use() && !limit.kRefuser.empty());
+    });
+    return found;
+  }
   /// Whether clients remember anything between requests.
   bool remembers() const { return quota.enabled || rate_limit.enabled || has_limits(); }
 };

@@ -54,11 +54,29 @@ Moment moment_of(const GroupCase& c, double at_s) {
   return {say("{} after {}", since(its->end_s), name), true};
 }
 
+/// What may refuse retries in this group: results do not say which of several did.
+Sentence who_denies(const RetryRules& retry) {
+  std::vector<Sentence> refusers;
+  retry.each_limit([&refusers](const auto& limit) {
+    if (limit.in_use() && !limit.kRefuser.empty()) {
+      refusers.emplace_back(Name{std::string(limit.kRefuser)});
+    }
+  });
+  if (retry.quota.enabled || refusers.empty()) {
+    refusers.emplace_back(Words("the empty retry quota"));
+  }
+  return joined(refusers, ", ", " or ");
+}
+
 /// What was seen of the quota, in most replications.
 Sentence quota_refused(const GroupCase& c) {
   const Occurrence& o = c.quota_dry;
   const Moment at = moment_of(c, o.times[(o.times.size() - 1) / 2]);
   const Figure refused = share(o.ratio, quota_dry_source(c, "share"));
+  if (c.client.retry.has_refusers()) {
+    return say("from {} on {} refused {} of the retries", at.name, who_denies(c.client.retry),
+               refused);
+  }
   if (o.ratio < 0.5) {
     return say("from {} on the retry quota refused {} of the retries", at.name, refused);
   }
@@ -73,12 +91,12 @@ std::vector<EvidenceFigure> dry_figures(const GroupCase& c) {
 }
 
 Found quota_ran_dry(const GroupCase& c) {
-  if (c.recoveries.down() > 0 || !c.quota_dry.in_most_of(c.runs)) return std::nullopt;
+  if (c.recoveries.gone > 0 || !c.quota_dry.in_most_of(c.runs)) return std::nullopt;
   return Finding{quota_refused(c), dry_figures(c)};
 }
 
 Found quota_ran_dry_in_vain(const GroupCase& c) {
-  if (c.recoveries.down() == 0 || !c.quota_dry.in_most_of(c.runs)) return std::nullopt;
+  if (c.recoveries.gone == 0 || !c.quota_dry.in_most_of(c.runs)) return std::nullopt;
   return Finding{say("{}; that was not enough", quota_refused(c)), dry_figures(c)};
 }
 
@@ -94,20 +112,6 @@ Found quota_never_dry(const GroupCase& c) {
                              "token", "tokens")),
                  {{"capacity_tokens", static_cast<double>(retry.quota.capacity)},
                   {"denied_share", c.share_of_requests(Outcome::kQuotaExceeded)}}};
-}
-
-/// What may refuse retries in this group: results do not say which of several did.
-Sentence who_denies(const RetryRules& retry) {
-  std::vector<Sentence> refusers;
-  retry.each_limit([&refusers](const auto& limit) {
-    if (limit.in_use() && !limit.kRefuser.empty()) {
-      refusers.emplace_back(Name{std::string(limit.kRefuser)});
-    }
-  });
-  if (retry.quota.enabled || refusers.empty()) {
-    refusers.emplace_back(Words("the empty retry quota"));
-  }
-  return joined(refusers, ", ", " or ");
 }
 
 /// The limits that may refuse a retry, none of which has.

@@ -2005,6 +2005,31 @@ retry = { mode = "custom", max_attempts = 3, delays = ["1ms"], )" +
   CHECK_THAT(said_of("web", of("client_throttle = { k = 1 }")), !says("has not bound"));
 }
 
+TEST_CASE("what a retry budget refuses is not said of the quota") {
+  const std::string start = R"(
+name = "both"
+duration = "60s"
+replications = 1
+[service.api]
+servers = "unlimited"
+service_time = "1ms"
+[fault.down]
+start = "20s"
+duration = "20s"
+errors = { internal = 1 }
+[client.web]
+arrivals = { process = "poisson", rate = 50 }
+retry = { mode = "custom", max_attempts = 3, delays = ["1ms"], )";
+  CHECK_THAT(said_of("web", start + "budget = { kind = \"window\", share = 0.2 }, " +
+                                "quota = { capacity = 1000000 } }"),
+             says("s into the fault on the retry budget or the empty retry quota "
+                  "refused ") &&
+                 !says("ran out"));
+  CHECK_THAT(said_of("web", start + "quota = { capacity = 500 } }"),
+             says("s into the fault the retry quota ran out; from then on it refused ") &&
+                 !says("budget"));
+}
+
 TEST_CASE("retries helped only where load cannot have made first attempts fail") {
   // 74 a second for 80, with a twenty-fifth of the answers lost. Of the first attempts half fail in
   // the queue that retries fill; without retries a seventeenth of the requests would fail.
