@@ -389,7 +389,9 @@ Found too_short(const GroupCase& c) {
   if (!c.disturbed() || r.back > 0 || r.down() == 0 || lasts_to_end(c)) return std::nullopt;
   Sentence why(Words("run longer to see whether it does"));
   if (2 * r.with_quotas > r.unknown) {
-    why = Words("run longer to see whether it does when the retry quotas are empty");
+    why = c.quota_dry.in_most_of(c.runs) && !c.client.retry.has_refusers()
+              ? Words("run longer to see whether it does now that the retry quotas are empty")
+              : Words("run longer to see whether it does when the retry quotas are empty");
   }
   if (c.client.arrivals.process == ArrivalProcess::kOnce) {
     why = say("{}, so that a longer run would not tell more",

@@ -816,19 +816,47 @@ double least_patience_s(const Scenario& scenario, const Trigger& trigger) {
   return std::max(20 * window_s, 10 * seconds(trigger.end - trigger.start));
 }
 
+/// The share of its group's retries that a quota which is dry refuses.
+constexpr double kDry = 0.1;
+
+/// From when on, s after the start of `range`, the retry quota of a group is dry until the range
+/// ends; empty if it is not. Seen in bins of the time series: from the end of the first that is
+/// dry, or all along if that is the first of the range.
+std::optional<double> quota_dry_from_s(const ClientResult& result, const RunResult& run,
+                                       BinRange range) {
+  constexpr double kFewest = 10;  // refusals
+  const auto edge = [&](std::size_t count_bin) {
+    return Time::zero() + run.count_width * static_cast<std::int64_t>(count_bin);
+  };
+  const std::size_t first = first_bin_at_or_after(edge(range.first), run.interval);
+  std::size_t i = std::min(bins_ended_by(edge(range.last), run.interval), result.bins.size());
+  const auto is_dry = [](double denied, double retries) {
+    return denied > 0 && denied >= kDry * (denied + retries);
+  };
+  std::optional<Time> from;
+  double denied = 0, retries = 0;
+  while (i-- > first) {
+    const auto its_denied = static_cast<double>(result.bins[i].flow.quota_denied);
+    const auto its_retries = static_cast<double>(result.bins[i].flow.retries);
+    denied += its_denied;
+    retries += its_retries;
+    if (denied < kFewest || !is_dry(its_denied, its_retries) || !is_dry(denied, retries)) continue;
+    const Time its_end = Time::zero() + run.interval * static_cast<std::int64_t>(i + 1);
+    from = i == first ? edge(range.first) : its_end;
+  }
+  if (!from) return {};
+  return seconds(*from - edge(range.first));
+}
+
 /// The time after `range` until the retry quota of a group runs dry, if it goes on to take as many
-/// tokens as in the second half of `range`; empty without a quota, where it is dry already, or
-/// gains more than it loses. Each success is taken to give back all that it can.
+/// tokens as in the second half of `range`; empty if it gains more than it loses. Each success is
+/// taken to give back all that it can.
 std::optional<double> quota_lasts_s(const ClientSpec& client, const ClientResult& result,
                                     const RunResult& run, BinRange range) {
-  constexpr double kDry =
-      0.1;  // share of the retries that it refuses, and of tokens that some still have
   const QuotaRules& quota = client.retry.quota;
-  if (!quota.enabled || client.retry.max_attempts < 2 || range.last <= range.first) return {};
   const double cost = std::max(quota.cost, quota.timeout_cost);
-  const double bin_s = seconds(run.count_width);
   const std::size_t middle = range.first + (range.last - range.first) / 2;
-  double used = 0, late = 0, retries_late = 0;
+  double used = 0, late = 0;
   for (std::size_t i = range.first; i < std::min(range.last, result.counts.size()); ++i) {
     const RequestCounts& c = result.counts[i];
     const double retries = std::max(0.0, static_cast<double>(c.failed_attempts) - c.failures);
@@ -836,36 +864,36 @@ std::optional<double> quota_lasts_s(const ClientSpec& client, const ClientResult
         quota.refund == Refund::kNone ? 0 : std::min<double>(c.successes, retries);
     const double net = (retries - refunds) * cost - c.successes * quota.credit;
     used += net;
-    if (i < middle) continue;
-    late += net;
-    retries_late += retries;
+    if (i >= middle) late += net;
   }
   const double buckets = quota.scope == RetryScope::kGroup ? 1 : client.count;
-  const double late_s = bin_s * static_cast<double>(range.last - middle);
+  const double late_s = seconds(run.count_width) * static_cast<double>(range.last - middle);
   const double per_s = late / late_s - quota.refill_rate * buckets;
   if (per_s <= 0) return {};
-  double denied = 0;
-  const Time from = Time::zero() + run.count_width * static_cast<std::int64_t>(middle);
-  const std::size_t first = first_bin_at_or_after(from, run.interval);
-  for (std::size_t i = first; i < result.bins.size(); ++i) {
-    denied += static_cast<double>(result.bins[i].flow.quota_denied);
-  }
-  if (denied > kDry * (denied + retries_late)) return {};
   const double full = quota.capacity * buckets;
+  // Some clients still have tokens when most have none.
   return std::max(kDry * full, full - used) / per_s;
 }
 
-/// Until when the retry quotas of the run will have run dry, s after the start of `range`: the
-/// state that the run ends in does not last longer. Zero where none is going to.
-double quotas_dry_after_s(const Scenario& scenario, const RunResult& run, BinRange range,
-                          double longest_s) {
+/// When a state that lasts because the retry quotas pay for it will have ended, s after the start
+/// of `range`: once they are dry the system has `patience_s`, as after any disturbance. Zero where
+/// no quota is going to be dry soon, or where one is and the state has not lasted for so long.
+double ends_with_quotas_s(const Scenario& scenario, const RunResult& run, BinRange range,
+                          double lasted_s, double patience_s) {
+  if (range.last <= range.first) return 0;
   const double watched_s = seconds(run.count_width) * static_cast<double>(range.last - range.first);
-  double after_s = 0;
+  double ends_s = 0;
   for (std::size_t c = 0; c < run.clients.size(); ++c) {
-    const auto more_s = quota_lasts_s(scenario.clients[c], run.clients[c], run, range);
-    if (more_s && *more_s <= longest_s) after_s = std::max(after_s, watched_s + 2 * *more_s);
+    const ClientSpec& client = scenario.clients[c];
+    if (!client.retry.quota.enabled || client.retry.max_attempts < 2) continue;
+    if (const auto dry_s = quota_dry_from_s(run.clients[c], run, range)) {
+      if (lasted_s > patience_s) ends_s = std::max(ends_s, *dry_s + patience_s);
+    } else if (const auto more_s = quota_lasts_s(client, run.clients[c], run, range);
+               more_s && *more_s <= kFarOff * patience_s) {
+      ends_s = std::max(ends_s, watched_s + 2 * *more_s);
+    }
   }
-  return after_s;
+  return ends_s;
 }
 
 /// The last disturbance; disturbances that overlap are one.
@@ -905,9 +933,10 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
   }
   a.patience_s = std::max(least_patience_s(scenario, trigger), 10 * a.predicted_drain_s);
   if (!a.recovery.seconds) {
-    const double dry_s = quotas_dry_after_s(scenario, run, after, kFarOff * a.patience_s);
-    a.waits_for_quotas = dry_s > a.patience_s;
-    a.patience_s = std::max(a.patience_s, dry_s);
+    const double ends_s =
+        ends_with_quotas_s(scenario, run, after, a.recovery.not_before_s, a.patience_s);
+    a.waits_for_quotas = ends_s > a.patience_s;
+    a.patience_s = std::max(a.patience_s, ends_s);
   }
   return a;
 }

@@ -170,9 +170,10 @@ std::optional<Disturbed> disturbed(const Scenario& scenario, const RunResult& ru
 // drain without any retries; w is the attempt timeout plus the largest backoff of one retry, as in
 // the rolling window of storms, and at least a thousandth of the run. If it has not recovered at
 // the end of the run, and a retry quota is being used up that will be empty soon (within ten times
-// X), X is the run until then and twice the time that the quota still lasts. The twin shows whether
-// retries are to blame: the same replication, to the last draw, with no retries from the end of the
-// disturbance on.
+// X), X is the run until then and twice the time that the quota still lasts. Where a quota ran dry
+// after the disturbance, X begins then: what it paid for may have lasted until then only. The twin
+// shows whether retries are to blame: the same replication, to the last draw, with no retries from
+// the end of the disturbance on.
 
 enum class StormVerdict : std::uint8_t {
   kTransient,   ///< goodput recovered in time (without a trigger: the storm ended, and stayed away)
@@ -198,7 +199,7 @@ struct Aftermath {
   Recovery recovery;
   double predicted_drain_s = 0;   ///< t_drain; zero where no queue is left, or it would not drain
   double patience_s = 0;          ///< X
-  bool waits_for_quotas = false;  ///< X is so long because a retry quota is not empty yet
+  bool waits_for_quotas = false;  ///< X is so long because a retry quota was not empty before
   /// The load that requests submitted between the disturbance and the horizon bring (see the
   /// function `offered_work`).
   double offered_work = 0;

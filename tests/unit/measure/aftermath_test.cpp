@@ -167,10 +167,22 @@ TEST_CASE_METHOD(Runs, "a retry quota that has not run dry yet is waited for") {
   retry.quota.refill_rate = 1;                 // of each client: more than what is taken
   CHECK(patience_with(2'000, 1'000) == 200);
   retry.quota.refill_rate = 0;
-  // It is dry: a tenth of the retries is refused.
-  for (std::size_t i = 700; i < 1000; ++i) run.clients[0].bins[i].flow.quota_denied = 40;
+  // Dry all along: a tenth of the retries is refused from the end of the outage on.
+  const auto deny_from = [&](std::size_t first, std::uint64_t denied) {
+    for (std::size_t i = 0; i < 1000; ++i) {
+      ClientFlow& flow = run.clients[0].bins[i].flow;
+      flow.retries = 180;
+      flow.quota_denied = i < first ? 0 : denied;
+    }
+  };
+  deny_from(320, 20);
   CHECK(patience_with(2'000, 700) == 200);
-  for (std::size_t i = 700; i < 1000; ++i) run.clients[0].bins[i].flow.quota_denied = 1;
+  // Dry later: the patience begins with the end of the first second of it.
+  deny_from(700, 20);
+  CHECK(patience_with(2'000, 700) == 700 + 1 - 320 + 200);
+  deny_from(998, 20);
+  CHECK(patience_with(2'000, 700) == 998 + 1 - 320 + 200);
+  deny_from(700, 19);  // not a tenth
   CHECK(patience_with(2'000, 610) > 680);
   scenario.clients[0].retry.quota.enabled = false;
   CHECK(patience_with(2'000, 1'000) == 200);
