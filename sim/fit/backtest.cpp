@@ -216,7 +216,7 @@ std::optional<BacktestPlan> BacktestPlan::of(const Log& log, const Fit& whole,
   }
   if (!whole.service_time) return untested("its service time is not known");
 
-  if (!log.is_coarse && whole.service_time->rounding == HowRounded::kCut) {
+  if (whole.service_time->rounding == HowRounded::kCut) {
     plan.cut_to_ns_ = std::max<std::int64_t>(1, std::llround(whole.service_time->step_s * 1e9));
   }
   plan.bins_ = std::clamp<std::size_t>(second / kLinesInBin, 1, kMaxStretches);

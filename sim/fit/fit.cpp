@@ -375,6 +375,7 @@ std::optional<FittedServiceTime> without_waits(const Log& log, std::vector<doubl
     for (double& t : times_s) t *= left;
   }
   FittedServiceTime s = fit_service_time(std::move(times_s), resolution_s * left, log.rounding);
+  s.step_s = resolution_s;
   s.wait_share = wait->value;
   if (fit.capacity->constant_s) return s;
   // The error has two parts: sampling of durations, and the uncertain share of waiting.

@@ -53,7 +53,7 @@ struct FittedServiceTime {
   /// allow for the rounding of values.
   Estimate mean, p50, p99;
   double cv = 0;      ///< standard deviation / mean
-  double step_s = 0;  ///< values are multiples of this
+  double step_s = 0;  ///< durations of the log are multiples of this
   /// How they became so: as the format says, or else as the shortest values tell. If they were cut
   /// off, half a step has been added; if it is not known, the intervals hold both.
   HowRounded rounding = HowRounded::kUnknown;

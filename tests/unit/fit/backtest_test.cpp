@@ -8,7 +8,9 @@
 #include <retrysim/simulation.hpp>
 
 #include "fit/log.hpp"
+#include "temporary_folder.hpp"
 
+#include <fmt/format.h>
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -112,6 +114,39 @@ TEST_CASE("a backtest meets the log of a service that is as a scenario has it") 
   CHECK(b.bins.front().begin_s == b.all.begin_s);
   CHECK(b.bins.back().end_s == Approx(b.all.end_s));
   CHECK_THAT(b.verdict.front(), Catch::StartsWith("Good enough for questions about timeouts"));
+}
+
+TEST_CASE("a backtest cuts durations off as the log does, also with a coarse clock") {
+  // Envoy writes starts and durations in whole milliseconds, which most of these requests take.
+  Log log = simulated_log(
+      "servers = 4\nservice_time = { distribution = \"lognormal\", mean = \"2ms\", cv = 0.5 }",
+      "process = \"poisson\"\narrivals.total_rate = 300");
+  std::ranges::sort(log.rows, {}, [](const Observation& o) { return o.start_ns + o.duration_ns; });
+  constexpr std::int64_t kMillisecond = 1'000'000;
+  std::string text;
+  for (const Observation& o : log.rows) {
+    const std::int64_t at_ms = o.start_ns / kMillisecond;
+    const std::int64_t took_ms = o.duration_ns / kMillisecond;
+    text += fmt::format(
+        "[2026-03-02T10:{:02}:{:02}.{:03}Z] \"GET / HTTP/1.1\" 200 - 0 123 {} {} \"-\" \"curl\" "
+        "\"-\" \"web\" \"10.0.0.1:80\"\n",
+        at_ms / 60'000, at_ms / 1'000 % 60, at_ms % 1'000, took_ms, took_ms);
+  }
+  const test::TemporaryFolder folder;
+  log = read_log({folder.write("envoy.log", text).string()}, {});
+  REQUIRE(log.is_coarse);
+  REQUIRE(log.rounding == HowRounded::kCut);
+  const Backtest b = backtest_of(log);
+  for (const BacktestFigure f : {BacktestFigure::kP50, BacktestFigure::kP99}) {
+    CAPTURE(names_of(f).in_words);
+    REQUIRE(b.all[f]);
+    CHECK(b.all[f]->agreement == Agreement::kMet);
+  }
+  const Fit whole = fit_log(log);
+  REQUIRE(whole.service_time);
+  CHECK(whole.service_time->step_s == 0.001);
+  CHECK(whole.service_time->mean.low < 0.002);
+  CHECK(whole.service_time->mean.high > 0.002);
 }
 
 TEST_CASE("a service that became much slower for good has no service time") {
