@@ -57,6 +57,19 @@ struct NoRequest {
 
 bool is_nothing(std::string_view text) { return text.empty() || text == "-"; }
 
+/// A client without the port that it called from, which each connection draws anew:
+/// "10.0.0.1:50312",
+/// "[::1]:50312". What follows the last colon of "::1" is none.
+std::string_view without_port(std::string_view client) {
+  const std::size_t colon = client.rfind(':');
+  if (colon == std::string_view::npos) return client;
+  const std::string_view host = client.substr(0, colon), port = client.substr(colon + 1);
+  const bool is_one_host = host.ends_with(']') || host.find(':') == std::string_view::npos;
+  const bool is_number =
+      !port.empty() && port.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_one_host && is_number ? host : client;
+}
+
 /// Whether a time is one of a calendar, without an offset from UTC.
 bool has_no_offset(std::string_view time) {
   constexpr std::size_t kSeconds = 19;  // "2000-10-10 13:55:36"
@@ -1004,7 +1017,8 @@ class LogParser {
     }
     row.request = hash_of(request) & ~Observation::kKeyBit;
     log_.has_requests |= row.request != 0;
-    const std::uint64_t client = hash_of(text(LinePart::kClient)), way = hash_of(path);
+    const std::uint64_t client = hash_of(without_port(text(LinePart::kClient)));
+    const std::uint64_t way = hash_of(path);
     if (client != 0 && way != 0) {
       const std::uint64_t key = (client * 0x9e3779b97f4a7c15u ^ way) | Observation::kKeyBit;
       if (row.request != 0) {

@@ -97,6 +97,19 @@ TEST_CASE("client and path stand for the name of a request without one") {
   CHECK_FALSE(Observation::is_key(log.rows[5].request));
 }
 
+TEST_CASE("a client is the same from another port") {
+  const auto same = [](const std::string& a, const std::string& b) {
+    const Log log = read_text("time,remote_addr,uri\n1," + a + ",/x\n2," + b + ",/x\n3,z,/x\n");
+    return log.rows[0].request == log.rows[1].request;
+  };
+  CHECK(same("10.0.0.1:50312", "10.0.0.1:50313"));
+  CHECK(same("10.0.0.1:50312", "10.0.0.1"));
+  CHECK(same("[2001:db8::1]:50312", "[2001:db8::1]:7"));
+  CHECK_FALSE(same("10.0.0.1:50312", "10.0.0.2:50312"));
+  CHECK_FALSE(same("2001:db8::1", "2001:db8::2"));  // without brackets that is no port
+  CHECK_FALSE(same("host:a", "host:b"));
+}
+
 TEST_CASE("a request says the same in every format of log") {
   // It came at 20:55:36 UTC, and was answered with 503 after 250 ms.
   constexpr std::int64_t kStart = 971'211'336'000 * kMs;
