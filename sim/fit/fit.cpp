@@ -478,6 +478,11 @@ Fit fit_export(const Log& log) {
   fit.origin_ns = counts.front().time_ns;
   constexpr std::size_t kMaxBuckets = 1'000'000;
   std::vector<double> in_bucket;
+  // Samples of a rate in each bucket: series of the same time add up, and those of several times
+  // have a mean.
+  std::vector<std::uint32_t> times;
+  const bool is_rate = log.counted_in == CountedIn::kSecond || log.counted_in == CountedIn::kMinute;
+  std::int64_t last_ns = 0;
   std::size_t missing = 0;
   for (const Count& count : counts) {
     // Times may be off by less than half of a bucket.
@@ -487,13 +492,20 @@ Fit fit_export(const Log& log) {
                                kMaxBuckets, time_words(seconds(width))));
     }
     missing += at - std::min(at, in_bucket.size());
-    if (!in_bucket.empty()) in_bucket.resize(std::max(at, in_bucket.size()), in_bucket.back());
+    if (!in_bucket.empty()) {
+      in_bucket.resize(std::max(at, in_bucket.size()), in_bucket.back());
+      times.resize(in_bucket.size(), times.back());
+    }
     if (at < in_bucket.size()) {
       in_bucket[at] += in_unit * count.requests;
+      if (is_rate && count.time_ns != last_ns) ++times[at];
     } else {
       in_bucket.push_back(in_unit * count.requests);
+      times.push_back(1);
     }
+    last_ns = count.time_ns;
   }
+  for (std::size_t i = 0; i < in_bucket.size(); ++i) in_bucket[i] /= times[i];
   if (std::ranges::all_of(in_bucket, [](double n) { return n == 0; })) {
     throw BadLog("the counts of the log are all 0");
   }

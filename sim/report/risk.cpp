@@ -401,7 +401,7 @@ class RiskReport {
                       said_things(drawn.periods.size()), event, said_bound(*p.high)));
     }
     const Means means(drawn);
-    const bool is_one = period == "a day";
+    const bool is_one = period.starts_with("a ") || period.starts_with("an ");
     all.push_back(fmt::format(
         "On average {} {} {} faults, with their aftermaths {} long, an availability of {:.4f} %, "
         "and {} {} of the budget: as much as a full outage of {}.",
