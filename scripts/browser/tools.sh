@@ -51,12 +51,25 @@ END
   "$retries" apt-get --quiet update
 }
 
+# Downloads a source package: the newest version, or an older one where a mirror lists a version
+# whose files it does not have.
+download_source() {
+  local package=$1 version
+  "$retries" apt-get --quiet source --download-only "$package" && return
+  for version in $(apt-cache showsrc --only-source "$package" | sed --quiet 's/^Version: //p' |
+    sort --version-sort --reverse --unique | tail --lines=+2); do
+    rm -f "$package"_*
+    "$retries" apt-get --quiet source --download-only "$package=$version" && return
+  done
+  return 1
+}
+
 # Unpacks files of a source package into $wasm/sources/FOLDER.
 unpack_source() {
   local package=$1 to=$wasm/sources/$2
   shift 2
   rm -rf "$to.new" && mkdir "$to.new" &&
-    (cd "$wasm/apt" && "$retries" apt-get --quiet source --download-only "$package") &&
+    (cd "$wasm/apt" && download_source "$package") &&
     tar -C "$to.new" --strip-components=1 --wildcards -xf "$wasm/apt/${package}"_*.orig.tar.* "$@" &&
     rm -rf "$to" && mv "$to.new" "$to"
 }

@@ -22,6 +22,9 @@ line=$(sed -n "${n}p" "$FOLDER/plan")
 echo "$line" >&2
 exit 100
 """
+VERSIONS = """#!/bin/sh
+printf 'Package: %s\\nVersion: 1:1.2-1\\n\\nPackage: %s\\nVersion: 1:1.2-1+deb12u1\\n' "$3" "$3"
+"""
 LOCK = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)"
 NETWORK = "E: Failed to fetch http://example.org/Packages  Temporary failure resolving"
 
@@ -32,6 +35,7 @@ class Retries(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="retrysim-apt-") as name:
             folder = pathlib.Path(name)
             for stub, text in (("apt-get", STUB), ("dpkg-query", "#!/bin/sh\nexit 1\n"),
+                               ("apt-cache", VERSIONS),
                                ("sudo", '#!/bin/sh\nexec "$@"\n')):
                 (folder / stub).write_text(text)
                 (folder / stub).chmod(0o755)
@@ -79,6 +83,18 @@ class Retries(unittest.TestCase):
         self.assertEqual((status, len(calls)), (100, 4))
         self.assertEqual(errors.splitlines()[-1],
                          "with_retries: error: tried four times in vain: apt-get")
+
+    def test_a_source_that_a_mirror_does_not_have_is_taken_from_an_older_version(self):
+        with tempfile.TemporaryDirectory(prefix="retrysim-apt-") as name:
+            (pathlib.Path(name) / "scripts").symlink_to(SCRIPTS)
+            script = (f"cd {name}; name=test; log=log; . scripts/browser/tools.sh; "
+                      "download_source zlib")
+            newest = "apt-get --quiet source --download-only zlib"
+            for failures, expected in ((0, [newest]), (4, [newest] * 4 + [f"{newest}=1:1.2-1"])):
+                status, calls, _ = self.run_with([NETWORK] * failures, "bash", "-c", script)
+                self.assertEqual((status, calls), (0, expected))
+            status, calls, _ = self.run_with([NETWORK] * 99, "bash", "-c", script)
+            self.assertEqual((status, len(calls)), (1, 8))
 
     def test_whatever_downloads_is_tried_again(self):
         downloads = re.compile(r"\b(npm ci|npm install|debootstrap --|go mod download|"
