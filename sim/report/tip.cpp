@@ -239,6 +239,28 @@ std::string not_judged_text(const TipReport& r) {
   return text + ".";
 }
 
+/// A sentence on a search at whose last value most replications recover: whether they do at all
+/// values that were tried.
+std::string recovers_at_last_text(const TipReport& r) {
+  const std::vector<TippingProbe>& probes = r.found.point.probes;
+  const TippingProbe& last = probes.back();
+  const std::string recover =
+      replications_text(last, last.judged() - last.tipped(), "recovers", "recover");
+  const auto share_of_tipped = [](const TippingProbe& p) {
+    return p.judged() > 0 ? static_cast<double>(p.tipped()) / static_cast<double>(p.judged()) : 0;
+  };
+  const auto worst = std::ranges::max_element(probes, {}, share_of_tipped);
+  if (share_of_tipped(*worst) >= 0.5) {
+    return fmt::format(
+        "No single tipping point in this range: at {}, {}, but at {}, the last "
+        "value, {}.",
+        with_unit(r, worst->value), tipped_text(*worst), with_unit(r, last.value), recover);
+  }
+  return fmt::format("No tipping point in this range: even at {}, the last value, {}.{}",
+                     with_unit(r, last.value), recover,
+                     probes.size() == 2 ? " Values between the ends were not tried." : "");
+}
+
 std::string answer_of(const TipReport& r) {
   const TippingPoint& point = r.found.point;
   const TippingProbe& first = point.probes.front();
@@ -250,10 +272,7 @@ std::string answer_of(const TipReport& r) {
       return fmt::format("No tipping point in this range: already at {}, the first value, {}.",
                          with_unit(r, first.value), tipped_text(first));
     case TippingOutcome::kRecoversAtLast:
-      return fmt::format(
-          "No tipping point in this range: even at {}, the last value, {}.",
-          with_unit(r, last.value),
-          replications_text(last, last.judged() - last.tipped(), "recovers", "recover"));
+      return recovers_at_last_text(r);
     case TippingOutcome::kEndsExchanged:
       return fmt::format("LO and HI seem to be swapped: {} at {}, but only {} at {}; try {}={}:{}.",
                          tipped_text(first), with_unit(r, first.value),
