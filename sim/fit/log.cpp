@@ -57,9 +57,8 @@ struct NoRequest {
 
 bool is_nothing(std::string_view text) { return text.empty() || text == "-"; }
 
-/// A client without the port that it called from, which each connection draws anew:
-/// "10.0.0.1:50312",
-/// "[::1]:50312". What follows the last colon of "::1" is none.
+/// A client without the port that it called from, which each connection draws anew: the 50312 of
+/// "10.0.0.1:50312" and of "[::1]:50312". What follows the last colon of "::1" is none.
 std::string_view without_port(std::string_view client) {
   const std::size_t colon = client.rfind(':');
   if (colon == std::string_view::npos) return client;

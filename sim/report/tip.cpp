@@ -239,8 +239,8 @@ std::string not_judged_text(const TipReport& r) {
   return text + ".";
 }
 
-/// A sentence on a search at whose last value most replications recover: whether they do at all
-/// values that were tried.
+/// A sentence on a search at whose last value at least half of the replications recover: whether
+/// they do at all values that were tried. Where LO and HI are swapped, the first may be too short.
 std::string recovers_at_last_text(const TipReport& r) {
   const std::vector<TippingProbe>& probes = r.found.point.probes;
   const TippingProbe& last = probes.back();
@@ -250,12 +250,16 @@ std::string recovers_at_last_text(const TipReport& r) {
     return p.judged() > 0 ? static_cast<double>(p.tipped()) / static_cast<double>(p.judged()) : 0;
   };
   const auto worst = std::ranges::max_element(probes, {}, share_of_tipped);
-  if (share_of_tipped(*worst) >= 0.5) {
+  if (share_of_tipped(*worst) >= 0.5 && worst->value != last.value) {
     return fmt::format(
         "No single tipping point in this range: at {}, {}, but at {}, the last "
         "value, {}.",
         with_unit(r, worst->value), tipped_text(*worst), with_unit(r, last.value), recover);
   }
+  const auto is_unclear = [](const TippingProbe& p) {
+    return half_may_tip(p) && p.count(TippingResponse::kUnknown) > 0;
+  };
+  if (std::ranges::any_of(probes, is_unclear)) return not_judged_text(r);
   return fmt::format("No tipping point in this range: even at {}, the last value, {}.{}",
                      with_unit(r, last.value), recover,
                      probes.size() == 2 ? " Values between the ends were not tried." : "");
