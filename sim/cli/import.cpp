@@ -140,7 +140,8 @@ int put_into(const ImportCommand& command, const RetryFile& file, const ReadConf
   }
   if (has_returns) text = replaced(*text, "\n", "\r\n");
   const auto is_ours = [](const std::filesystem::path&) { return true; };
-  report::OutputFile(path, report::Replaceable{is_ours, "it exists", true, {}}).write(*text);
+  report::OutputFile(path, report::Replaceable{is_ours, "it exists", true, {file.path}})
+      .write(*text);
   for (const auto& [policy, client] : places) {
     report::print("{}: client {} retries as {} says, policy {}.\n", path, client, read.name,
                   policy->name);

@@ -30,6 +30,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace retrysim::cli {
 namespace {
@@ -239,8 +240,9 @@ scenario::FirstAnswers answers_of(const InitCommand& command, bool on_terminal) 
 /// file would be worse than none: Taplo then fails instead of checking only the syntax.
 class SchemaBeside {
  public:
-  /// Throws UsageError if there is no place for the schema, and OutputError.
-  explicit SchemaBeside(const InitCommand& command)
+  /// Throws UsageError if there is no place for the schema, and OutputError. `reads`: the files
+  /// that the command reads, which a schema does not replace.
+  SchemaBeside(const InitCommand& command, const std::vector<std::filesystem::path>& reads)
       : path_(std::filesystem::path(command.out).parent_path() / scenario::kSchemaFile) {
     const bool has_place = command.out != kToStandardOutput;
     if (command.schema) {
@@ -250,8 +252,8 @@ class SchemaBeside {
       const auto is_ours = [](const std::filesystem::path& file) {
         return report::begins_with(file, scenario::kSchemaHead);
       };
-      file_.emplace(
-          path_, report::Replaceable{is_ours, "it is not a schema of retrysim", command.force, {}});
+      file_.emplace(path_, report::Replaceable{is_ours, "it is not a schema of retrysim",
+                                               command.force, reads});
     }
     is_named_ = command.schema || (has_place && report::begins_with(path_, scenario::kSchemaHead));
   }
@@ -291,12 +293,16 @@ std::string command_of(const scenario::FirstAnswers& a, const InitCommand& comma
 
 int write_first_scenario(const InitCommand& command) {
   const bool to_standard_output = command.out == kToStandardOutput;
+  std::vector<std::filesystem::path> reads;
+  if (command.log) reads.emplace_back(*command.log);
+  if (command.retry) reads.emplace_back(command.retry->path);
   std::optional<report::OutputFile> file;
-  if (!to_standard_output) {
+  const auto take_place = [&] {
     const auto is_ours = [](const std::filesystem::path&) { return false; };
-    file.emplace(command.out, report::Replaceable{is_ours, "it exists", command.force, {}});
-  }
-  const SchemaBeside schema(command);
+    file.emplace(command.out, report::Replaceable{is_ours, "it exists", command.force, reads});
+  };
+  if (!to_standard_output) take_place();
+  const SchemaBeside schema(command, reads);
   scenario::FirstAnswers answers;
   ImportedPolicy policy;
   try {
@@ -328,7 +334,8 @@ int write_first_scenario(const InitCommand& command) {
   }
   text.insert(0, schema.first_line());
   // The text is loaded, so that status 0 means that the written scenario loads.
-  if (const LoadResult read = load_scenario_text(text, command.out, folder); !read.loaded) {
+  const LoadResult read = load_scenario_text(text, command.out, folder);
+  if (!read.loaded) {
     throw UsageError(fmt::format("these answers make no scenario that loads: {}",
                                  to_string(read.errors.front())));
   }
@@ -338,6 +345,10 @@ int write_first_scenario(const InitCommand& command) {
     out.flush();
     return kDone;
   }
+  // Answers may name files, too: the histogram of a service time.
+  const auto& inputs = read.loaded->input_files;
+  reads.insert(reads.end(), inputs.begin(), inputs.end());
+  take_place();
   file->write(text);
   schema.write();
   if (!file->is_stream()) {
