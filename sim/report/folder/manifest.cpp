@@ -534,10 +534,10 @@ ResultIdentity identity_of(const std::vector<const LoadedScenario*>& variants, s
     std::error_code error;
     if (!fs::is_regular_file(input, error)) continue;  // a pipe can be read only once
     std::string ignored;
-    const auto content = scenario::read_whole_file(input, ~std::uintmax_t{0}, ignored);
-    if (content) {
-      identity.files.push_back({input.filename().string(), content->size(), crc32(*content)});
-    }
+    auto content = scenario::read_whole_file(input, ~std::uintmax_t{0}, ignored);
+    if (!content) continue;
+    identity.files.push_back({input.filename().string(), content->size(), crc32(*content)});
+    identity.inputs[input] = std::make_shared<const std::string>(*std::move(content));
   }
   return identity;
 }

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <stdexcept>
@@ -93,6 +95,9 @@ struct ResultIdentity {
   /// The effective keys and their values as TOML; for several variants the keys that they share.
   std::vector<std::pair<std::string, std::string>> keys;
   std::vector<FileRecord> files;  ///< files, including the CSV inputs
+  /// The contents of the CSV inputs when the question was asked, which a result keeps: a file may
+  /// be written anew while the command runs.
+  std::map<std::filesystem::path, std::shared_ptr<const std::string>> inputs;
   /// Files and folders that the command reads, which it must not replace.
   std::vector<std::filesystem::path> reads;
 };

@@ -499,13 +499,20 @@ void ResultFolder::write(const std::string& name, const std::function<void(Sink&
 }
 
 void ResultFolder::copy(const fs::path& source) {
+  const auto add = [&](const std::string& content) {
+    write(source.filename().string(), [&](Sink& sink) { sink.write(content); });
+  };
+  if (const auto known = identity_.inputs.find(source); known != identity_.inputs.end()) {
+    add(*known->second);
+    return;
+  }
   std::string error;
   const auto content = scenario::read_whole_file(source, ~std::uintmax_t{0}, error);
   if (!content) {
     throw OutputError(target_ / source.filename(),
                       "a copy of " + source.string() + ", which " + error);
   }
-  write(source.filename().string(), [&](Sink& sink) { sink.write(*content); });
+  add(*content);
 }
 
 std::string ResultFolder::content(const std::string& name, std::size_t most_bytes) const {

@@ -145,7 +145,8 @@ class ResultFolder {
   /// Adds a file; `content` fills it. Throws OutputError, also if the result has a file of that
   /// name already.
   void write(const std::string& name, const std::function<void(Sink&)>& content);
-  /// Adds a copy of an input file under its own file name.
+  /// Adds a copy of an input file under its own file name: as it was when the question was asked,
+  /// if the identity has it.
   void copy(const std::filesystem::path& source);
   /// The content of a written file, or its first `most_bytes` bytes.
   std::string content(const std::string& name, std::size_t most_bytes) const;

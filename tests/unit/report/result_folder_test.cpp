@@ -383,6 +383,18 @@ TEST_CASE_METHOD(Temporary, "a complete result, and again over itself byte for b
   CHECK(first == second);
 }
 
+TEST_CASE_METHOD(Temporary, "a result keeps the inputs of its question, not later ones") {
+  LoadedScenario loaded = sample_scenario();
+  put(dir / "trace.csv", "time_s\n1\n");
+  loaded.input_files = {dir / "trace.csv"};
+  const ResultSet set{loaded, "base", {sample_run(0, 2)}};
+  const Evaluation evaluation(set);
+  ResultFolder folder(dir / "out", identity_of({&loaded}, "run"), false);
+  put(dir / "trace.csv", "time_s\n2\n");  // while the command runs
+  run_document(evaluation).write_files(folder);
+  CHECK(get(dir / "out" / "trace.csv") == "time_s\n1\n");
+}
+
 namespace {
 
 /// Runs `body`, which ends with `die`, in a process of its own.
