@@ -164,6 +164,28 @@ class CauseFinder {
   bool is_limited(std::size_t service) const {
     return g_.scenario.services[service].servers != ServiceSpec::kUnlimited;
   }
+  /// Whether most of the time for which calls hold the servers of a service is waiting until they
+  /// are tried again.
+  bool waits_to_retry(std::size_t service) const {
+    double held_s = 0, backoff_s = 0;
+    for (const GraphStretch* s : trouble_) {
+      held_s += g_.held_s(*s, service);
+      for (const std::size_t g : g_.calls.groups_of(service)) {
+        backoff_s += s->groups[g].in_backoff_ns / 1e9;
+      }
+    }
+    return held_s > 0 && backoff_s > held_s / 2;
+  }
+  /// Whether calls of a service that fail, to a suspect or on the way there, fail the attempts that
+  /// they are made for.
+  bool passes_failures(std::size_t service) const {
+    return std::ranges::any_of(g_.calls.calls_of(service), [&](std::size_t i) {
+      const CallSpec& call = g_.scenario.calls[i];
+      return call.on_failure == CallFailure::kFail &&
+             std::ranges::any_of(called(call.client),
+                                 [&](std::size_t t) { return is_suspect(t) || leads_[t]; });
+    });
+  }
 
  private:
   /// Whether a stretch has enough trouble to look for its cause. The rest of a disturbance takes
@@ -712,12 +734,24 @@ bool is_counted_around(const GroupCase& c, const Reason& r) {
   return !by_fault && r.when->kind == PhaseKind::kDuring && r.when->seconds > kLonger * planned_s;
 }
 
-/// The stretches of disturbances in which it is nearly as bad as where it is worst.
+/// The stretches of disturbances in which it is nearly as bad as where it is worst; of other
+/// disturbances, which do not overlap with that one, those in which it is worst.
 std::vector<const GraphStretch*> worst_of(const Reason& r) {
   constexpr double kNearly = 0.9;
+  std::vector<std::pair<const GraphStretch*, double>> seen = r.seen;
+  std::erase_if(seen, [](const auto& s) { return s.first->kind != PhaseKind::kDuring; });
+  std::ranges::sort(seen, {}, [](const auto& s) { return s.first->start_s; });
   std::vector<const GraphStretch*> worst;
-  for (const auto& [stretch, size] : r.seen) {
-    if (stretch->kind == PhaseKind::kDuring && size >= kNearly * r.size) worst.push_back(stretch);
+  for (auto first = seen.begin(); first != seen.end();) {
+    double end_s = first->first->end_s, most = 0;
+    auto last = first;
+    for (; last != seen.end() && last->first->start_s <= end_s; ++last) {
+      end_s = std::max(end_s, last->first->end_s);
+      most = std::max(most, last->second);
+    }
+    for (; first != last; ++first) {
+      if (first->second >= kNearly * most) worst.push_back(first->first);
+    }
   }
   return worst;
 }
@@ -941,10 +975,19 @@ std::string_view figure_name(Ill ill) {
   return kNames[static_cast<std::size_t>(ill)];
 }
 
-/// "api and web only wait for it", with what calls hold of their servers.
-Sentence waiting_words(const GroupCase& c, const CauseFinder& found, bool passes_on,
+/// "api and web only wait for it", with what calls hold of their servers. `fails`: calls there fail
+/// rather than wait. Where the failures are passed on, and servers are not held meanwhile, that is
+/// said instead; where they only wait until they try again, that.
+Sentence waiting_words(const GroupCase& c, const CauseFinder& found, bool fails,
                        std::vector<EvidenceFigure>& evidence) {
-  constexpr double kMost = 0.5;
+  constexpr double kMost = 0.5, kNearlyAll = 0.9;
+  const bool passes_on = fails && std::ranges::all_of(found.waiting(), [&](std::size_t s) {
+                           return found.passes_failures(s) &&
+                                  (!found.is_limited(s) || found.held_share(s) < kNearlyAll);
+                         });
+  const bool to_retry = fails && std::ranges::all_of(found.waiting(), [&](std::size_t s) {
+                          return found.waits_to_retry(s);
+                        });
   std::vector<Sentence> names;
   for (const std::size_t s : found.waiting()) {
     const std::string& name = c.scenario.services[s].name;
@@ -958,9 +1001,12 @@ Sentence waiting_words(const GroupCase& c, const CauseFinder& found, bool passes
   }
   const bool one = names.size() == 1;
   const Words them = found.suspects().size() == 1 ? Words("it") : Words("them");
-  return passes_on
-             ? say("{} only {} that on", joined(names), one ? Words("passes") : Words("pass"))
-             : say("{} only {} for {}", joined(names), one ? Words("waits") : Words("wait"), them);
+  if (passes_on) {
+    return say("{} only {} that on", joined(names), one ? Words("passes") : Words("pass"));
+  }
+  const Words waits = one ? Words("waits") : Words("wait");
+  return to_retry ? say("{} only {} to try again", joined(names), waits)
+                  : say("{} only {} for {}", joined(names), waits, them);
 }
 
 /// The causes of a group's trouble; empty for a group that fares well.
@@ -998,13 +1044,13 @@ Found cause_in_graph(const GroupCase& c) {
   const CauseFinder& found = *causes;
   std::vector<Sentence> parts;
   std::vector<EvidenceFigure> evidence;
-  bool passes_on = true;
+  bool fails = true;
   for (const Suspect& suspect : weighty(found)) {
     const std::string& name = c.scenario.services[suspect.service].name;
     std::vector<Sentence> said;
     for (const Reason& r : suspect.reasons) {
       said.push_back(words_of(c, suspect.service, r));
-      passes_on = passes_on && fails_attempts(r.ill);
+      fails = fails && fails_attempts(r.ill);
       evidence.push_back({name + "." + std::string(figure_name(r.ill)), r.size});
       if (r.ill == Ill::kCapacity) evidence.push_back({name + ".first_load_ratio", r.first_load});
     }
@@ -1012,7 +1058,7 @@ Found cause_in_graph(const GroupCase& c) {
     parts.push_back(say("{} {}", Name{name}, joined(said, ", and it ", ", and it ")));
   }
   if (!found.waiting().empty()) {
-    parts.push_back(waiting_words(c, found, passes_on, evidence));
+    parts.push_back(waiting_words(c, found, fails, evidence));
   }
   return Finding{joined(parts, "; ", "; "), std::move(evidence),
                  c.disturbed() ? Severity::kInfo : Severity::kBad};
@@ -1296,6 +1342,7 @@ std::optional<DegradedCalls> degraded_calls(const GroupCase& c) {
     return part_of(number_of(s.groups[call.client].failures),
                    number_of(s.services[call.caller].flow.arrivals));
   };
+  constexpr double kClearly = 1.2;
   const GraphStretch* const before = c.disturbed() ? g.before() : nullptr;
   std::optional<DegradedCalls> most;
   for (const CallSpec& call : c.scenario.calls) {
@@ -1307,7 +1354,9 @@ std::optional<DegradedCalls> degraded_calls(const GroupCase& c) {
       stop_point();
       if (number_of(s->services[call.caller].flow.arrivals) < kMinAttempts) continue;
       const double now = share(*s, call);
-      if (now < usual + kPoint || (most && now <= most->share)) continue;
+      // What goes on for a moment after a disturbance began in it.
+      const double clearly = s->kind == PhaseKind::kDuring ? 1 : kClearly;
+      if (now < usual + kPoint || (most && now <= clearly * most->share)) continue;
       most = {&call, s, now, usual};
     }
   }

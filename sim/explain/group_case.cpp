@@ -120,6 +120,7 @@ class CaseBuilder {
     }
     finish(c_.retries_above_capacity);
     finish(c_.first_above_capacity);
+    finish(c_.first_above_scaled);
     finish(c_.quota_dry);
     Recoveries& r = c_.recoveries;
     std::sort(r.late_s.begin(), r.late_s.end());
@@ -194,7 +195,9 @@ class CaseBuilder {
                 k.server_time_s > 0 && s.model == ServiceModelKind::kQueue;
     const double most = s.autoscaling.target > 0 ? static_cast<double>(s.autoscaling.max) : 0;
     k.servers = k.limited ? std::max(most, static_cast<double>(s.servers) * s.instances.count) : 0;
-    for (const DisturbedStretch& d : c_.disturbed_stretches) k.left = std::min(k.left, d.left);
+    for (const DisturbedStretch& d : c_.disturbed_stretches) {
+      if (d.left > 0) k.left = std::min(k.left, d.left);
+    }
     k.timeout_s =
         c_.client.timeouts.has_attempt ? c_.client.timeouts.attempt.mean_seconds() : kForever;
     k.least_attempt_s = 2 * c_.scenario.network.latency.mean_seconds() + k.service_time_s;
@@ -728,6 +731,31 @@ class CaseBuilder {
     };
     note(c_.retries_above_capacity, by_retries);
     note(c_.first_above_capacity, by_first);
+    find_first_above_scaled(run, window);
+  }
+
+  void find_first_above_scaled(const RunResult& run, stats::BinRange window) {
+    if (!c_.disturbed() || c_.service().autoscaling.target <= 0) return;
+    const std::vector<ServiceFlow>& bins = run.services[c_.client.service].bins;
+    double above = 0, first_s = 0, offered_s = 0;
+    for (std::size_t i = window.first; i < std::min(window.last, bins.size()); ++i) {
+      const double start_s = run.interval.in_seconds() * static_cast<double>(i);
+      const bool is_on = start_s >= c_.disturbances.first_start_s &&
+                         start_s + run.interval.in_seconds() <= c_.disturbances.last_end_s;
+      const double servers_s = bins[i].servers_ns / 1e9;
+      if (!is_on || servers_s <= 0 ||
+          work_of(i).first_s < sure_work_above_capacity(c_.capacity, servers_s)) {
+        continue;
+      }
+      above += 1;
+      first_s += work_of(i).first_s;
+      offered_s += servers_s;
+    }
+    if (above == 0) return;
+    Occurrence& o = c_.first_above_scaled;
+    ++o.runs;
+    o.seconds += above * run.interval.in_seconds();
+    o.ratio += first_s / offered_s;
   }
 
   /// Finds the first bin in which the quota denies at least a given share of the retries, if it
@@ -1264,7 +1292,8 @@ class FigureWalk {
     visit(c.collapse.runs, c.collapse.from_s);
     visit(c.capacity.largest_queue_s);
     visit(c.limit.arrivals, c.limit.limited, c.limit.refused, c.limit.sum);
-    for (auto* o : {&c.retries_above_capacity, &c.first_above_capacity, &c.quota_dry})
+    for (auto* o :
+         {&c.retries_above_capacity, &c.first_above_capacity, &c.first_above_scaled, &c.quota_dry})
       visit(o->runs, o->seconds, o->ratio);
   }
 
@@ -1451,6 +1480,7 @@ void merge(GroupCase& to, const GroupCase& c) {
   to.capacity.largest_queue_s = std::max(to.capacity.largest_queue_s, c.capacity.largest_queue_s);
   merge(to.retries_above_capacity, c.retries_above_capacity);
   merge(to.first_above_capacity, c.first_above_capacity);
+  merge(to.first_above_scaled, c.first_above_scaled);
   merge(to.quota_dry, c.quota_dry);
 }
 
@@ -1489,7 +1519,8 @@ GroupCase group_case(CaseFacts& facts, std::span<const std::span<const double>> 
       throw std::invalid_argument("these are not the figures of a replication of the scenario");
     }
     if (one.recoveries.back > 0) one.recoveries.add_late(one.recoveries.mean_s, facts.scenario);
-    for (Occurrence* o : {&one.retries_above_capacity, &one.first_above_capacity, &one.quota_dry}) {
+    for (Occurrence* o : {&one.retries_above_capacity, &one.first_above_capacity,
+                          &one.first_above_scaled, &one.quota_dry}) {
       if (o->runs > 0) o->times.push_back(o->seconds);
     }
     merge(all, one);

@@ -211,7 +211,7 @@ struct Capacity {
   double service_time_s = 0;  ///< mean over its attempts
   double server_time_s =
       0;  ///< service time and the time of the calls that the server waits for, at idle services
-  double left = 1;  ///< smallest share of the capacity that faults leave
+  double left = 1;  ///< smallest share of the capacity that faults leave, where they leave any
   /// Time to serve a full queue at full capacity; infinite: no limit on the queue.
   double full_queue_s = 0;
   double largest_queue_s = 0;  ///< time to serve the longest queue seen, at full capacity
@@ -293,6 +293,9 @@ struct GroupCase {
   /// While nothing is wrong: time in which first attempts exceed the capacity by more than chance
   /// explains, s.
   Occurrence first_above_capacity = {};
+  /// While a disturbance is on: time, s, in which first attempts exceed by more than chance
+  /// explains what the servers that autoscaling has by then can do, and how many times that.
+  Occurrence first_above_scaled = {};
   /// Dry retry quota: from some time until the group is back it refuses most of the retries, or at
   /// least a tenth. `seconds`: that time, since the start of the run; `ratio`: the share refused.
   Occurrence quota_dry = {};

@@ -94,6 +94,15 @@ bool clients_hold_back(const GroupCase& c) {
   });
 }
 
+/// Whether requests of the groups that call the service may wait at their clients, unsent, for a
+/// connection or a place.
+bool requests_wait_unsent(const GroupCase& c) {
+  return std::ranges::any_of(c.scenario.clients, [&](const ClientSpec& other) {
+    const ScarceLimits scarce = scarce_limits(other);
+    return (scarce.connections || scarce.places) && share_of_calls(other, c.client.service) > 0;
+  });
+}
+
 /// Uses the load that the scenario plans if the measured load differs from it only by chance, or by
 /// what clients kept back, so that `check` and the results of runs agree; otherwise the measured
 /// load.
@@ -190,39 +199,91 @@ Stretches stretches_where(const GroupCase& c, Is is) {
   return found;
 }
 
-/// Load of first attempts relative to the remaining capacity; 0 if none remains.
-double load_in(const GroupCase& c, const DisturbedStretch& d) {
-  return d.left > 0 ? c.load(d.first_work_s, d.seconds) / d.left : 0;
+/// Of the stretches with a value of at least `least`: those that have nearly the greatest one, and
+/// where stretches of other disturbances, which do not overlap with these, follow, the worst of
+/// them.
+template <typename Value>
+Stretches worst_of_each(const GroupCase& c, double least, Value value) {
+  constexpr double kNearly = 0.9;
+  Stretches worst;
+  const auto& all = c.disturbed_stretches;
+  for (auto first = all.begin(); first != all.end();) {
+    double end_s = first->end_s, most = 0;
+    auto last = first;
+    for (; last != all.end() && last->start_s <= end_s; ++last) {
+      end_s = std::max(end_s, last->end_s);
+      most = std::max<double>(most, value(*last));
+    }
+    for (; first != last; ++first) {
+      const double its = value(*first);
+      if (its > 0 && its >= least && its >= kNearly * most) worst.push_back(&*first);
+    }
+  }
+  return worst;
 }
 
-/// Where several faults follow each other or overlap, the stretch with the greatest load, and those
-/// with nearly as much. With few attempts, the load may be chance.
+/// Whether a surge of any group is on in the stretch.
+bool has_surge(const GroupCase& c, const DisturbedStretch& d) {
+  return std::ranges::any_of(c.scenario.clients, [&](const ClientSpec& client) {
+    return std::ranges::any_of(client.arrivals.surges, [&](const SurgeSpec& surge) {
+      const double start_s = surge.start.in_seconds();
+      return start_s < d.end_s && start_s + surge.duration.in_seconds() > d.start_s;
+    });
+  });
+}
+
+/// Load of first attempts relative to the remaining capacity, and where it comes from.
+struct StretchLoad {
+  double value = 0;         ///< 0 if no capacity remains
+  bool as_planned = false;  ///< what the scenario plans, because requests wait unsent
+};
+
+/// Where connections or places are few, requests wait at their clients for what the service cannot
+/// do: what is sent says nothing of what would come.
+StretchLoad load_in(const GroupCase& c, const DisturbedStretch& d) {
+  if (d.left <= 0) return {};
+  const double sent = c.load(d.first_work_s, d.seconds) / d.left;
+  const auto& need = c.capacity.need;
+  const auto comes_evenly = [](const ClientSpec& client) {
+    return client.arrivals.process != ArrivalProcess::kClosed && !client.arrivals.profile;
+  };
+  const bool is_known = need && d.left < 1 && !has_surge(c, d) &&
+                        std::ranges::all_of(c.scenario.clients, comes_evenly);
+  const double planned = is_known && requests_wait_unsent(c) ? need->load / d.left : 0;
+  return planned > sent ? StretchLoad{planned, true} : StretchLoad{sent};
+}
+
+/// The stretches in which first attempts need more than what is left; with few attempts, that may
+/// be chance.
 Found overload_by_disturbance(const GroupCase& c) {
-  constexpr double kNearly = 0.9, kDeviations = 2, kEnoughAttempts = 20;
-  if (!c.disturbed() || !c.capacity.limited || c.disturbed_stretches.empty()) return std::nullopt;
-  const auto& all = c.disturbed_stretches;
-  const DisturbedStretch& worst = *std::max_element(
-      all.begin(), all.end(),
-      [&](const auto& a, const auto& b) { return load_in(c, a) < load_in(c, b); });
-  const double load = load_in(c, worst);
-  const double attempts = worst.first_work_s / c.capacity.server_time_s;
-  if (attempts < kEnoughAttempts || load * (1 - kDeviations / std::sqrt(attempts)) <= 1 ||
+  constexpr double kDeviations = 2, kEnoughAttempts = 20;
+  if (!c.disturbed() || !c.capacity.limited ||
       c.load(c.before.first_work_s, c.before.seconds) >= 1) {
     return std::nullopt;
   }
-  const Stretches such = stretches_where(c, [&](const DisturbedStretch& d) {
-    return load_in(c, d) > 1 && load_in(c, d) >= kNearly * load;
-  });
+  const auto overload_in = [&](const DisturbedStretch& d) {
+    const double attempts = d.first_work_s / c.capacity.server_time_s;
+    const double load = load_in(c, d).value;
+    const bool is_sure =
+        attempts >= kEnoughAttempts && load * (1 - kDeviations / std::sqrt(attempts)) > 1;
+    return is_sure ? load : 0;
+  };
+  const Stretches such = worst_of_each(c, 1, overload_in);
+  if (such.empty()) return std::nullopt;
+  const DisturbedStretch& worst = **std::ranges::max_element(
+      such, {}, [&](const DisturbedStretch* d) { return overload_in(*d); });
+  const StretchLoad load = load_in(c, worst);
   const Words up_to = such.size() > 1 ? Words("up to ") : Words("");
   const Words remaining = worst.left < 1 ? Words("remaining ") : Words("");
-  const Figure needed = times(load, load_source(c, worst));
+  const Figure needed =
+      times(load.value, load.as_planned ? not_in_files(kByScenario) : load_source(c, worst));
   return Finding{
       is_repeated_above(c, c.client.service)
           ? say("during {} calls need {}{} the {}capacity even without their own retries",
                 names_of(c, such), up_to, needed, remaining)
           : say("during {} first attempts alone need {}{} the {}capacity", names_of(c, such), up_to,
                 needed, remaining),
-      {{"new_load_ratio", load}, {"capacity_left_share", worst.left}}};
+      {{"new_load_ratio", load.value}, {"capacity_left_share", worst.left}}};
 }
 
 // --- What faults do to attempts that has nothing to do with load
@@ -274,14 +335,24 @@ Found cut_off(const GroupCase& c, bool FaultSpec::*how, Words one, Words many, W
   };
   for (const DisturbedStretch& d : c.disturbed_stretches) most = std::max(most, concerned(d));
   if (most == 0) return std::nullopt;
+  const auto who = [&](std::uint32_t n) {
+    return n == count ? say("{} {}", its_service(c), one)
+                      : say("{} of its {} instances {}", whole(n, not_in_files(kByScenario)),
+                            whole(count, key("service." + c.service().name + ".instances")),
+                            n == 1 ? one : many);
+  };
   const Stretches such =
       stretches_where(c, [&](const DisturbedStretch& d) { return concerned(d) == most; });
-  const Sentence who =
-      most == count ? say("{} {}", its_service(c), one)
-                    : say("{} of its {} instances {}", whole(most, not_in_files(kByScenario)),
-                          whole(count, key("service." + c.service().name + ".instances")),
-                          most == 1 ? one : many);
-  return Finding{say("during {} {}: {}", names_of(c, such), who, effect),
+  Sentence when = say("during {} {}", names_of(c, such), who(most));
+  Stretches others = worst_of_each(c, 1, [&](const DisturbedStretch& d) { return concerned(d); });
+  std::erase_if(others, [&](const DisturbedStretch* d) { return concerned(*d) == most; });
+  if (!others.empty()) {
+    const std::uint32_t then = concerned(**std::ranges::max_element(
+        others, {}, [&](const DisturbedStretch* d) { return concerned(*d); }));
+    when += say(", and during {} {}{}", names_of(c, others),
+                others.size() > 1 ? Words("up to ") : Words(""), who(then));
+  }
+  return Finding{say("{}: {}", when, effect),
                  {{"instances_share", static_cast<double>(most) / count}}};
 }
 
@@ -374,20 +445,22 @@ Found answers_errors(const GroupCase& c) {
     worst = &d;
   }
   if (worst != nullptr && most >= usual + kNoticeable) {
-    constexpr double kNearly = 0.9;
-    const Stretches such = stretches_where(c, [&](const DisturbedStretch& d) {
-      return answers(d) && answered(d.service) >= kNearly * most;
+    const Stretches such = worst_of_each(c, usual + kNoticeable, [&](const DisturbedStretch& d) {
+      return answers(d) ? answered(d.service) : 0;
     });
     if (!has_trouble(c)) return std::nullopt;
     // A sick host among others is named with how many they are.
     const std::uint32_t count = c.service().instances.count;
-    std::uint32_t sick = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      sick += std::ranges::any_of(such, [&](const DisturbedStretch* d) {
-        return std::ranges::any_of(
+    const auto sick_in = [&](const DisturbedStretch* d) {
+      std::uint32_t n = 0;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        n += std::ranges::any_of(
             d->faults, [&](const FaultSpec* f) { return !f->errors.empty() && f->concerns(i); });
-      });
-    }
+      }
+      return n;
+    };
+    const auto [fewest, most_sick] = std::ranges::minmax(such, {}, sick_in);
+    const std::uint32_t sick = sick_in(most_sick);
     const Words up_to = such.size() > 1 ? Words("up to ") : Words("");
     const Figure most_answered = share(most, errors_source(c, *worst));
     const Sentence before = usual >= kNoticeable
@@ -406,9 +479,10 @@ Found answers_errors(const GroupCase& c) {
                  : Sentence();
     return Finding{
         sick < count
-            ? say("during {} {} of its {} instances {} with errors: {}{} of the attempts that "
+            ? say("during {} {}{} of its {} instances {} with errors: {}{} of the attempts that "
                   "reach the service{}{}",
-                  names_of(c, such), whole(sick, not_in_files(kByScenario)),
+                  names_of(c, such), sick_in(fewest) < sick ? Words("up to ") : Words(""),
+                  whole(sick, not_in_files(kByScenario)),
                   whole(count, key("service." + c.service().name + ".instances")),
                   sick == 1 ? Words("answers") : Words("answer"), up_to, most_answered, before, why)
             : say("during {} {} answers {}{} of the attempts that reach it with errors{}",
@@ -458,8 +532,13 @@ Found lost_messages(const GroupCase& c) {
   }
   if (most.all() < kNoticeable || !has_trouble(c)) return std::nullopt;
   const bool by_fault = most.all() > usual.all();
-  const Stretches such = stretches_where(
-      c, [&](const DisturbedStretch& d) { return by_fault && in(d).all() >= most.all(); });
+  const double least = std::min(most.all(), usual.all() + kNoticeable);
+  const Stretches such =
+      by_fault ? worst_of_each(c, least, [&](const DisturbedStretch& d) { return in(d).all(); })
+               : Stretches();
+  const bool varies = std::ranges::any_of(
+      such, [&](const DisturbedStretch* d) { return in(*d).all() < most.all(); });
+  const Words up_to = varies ? Words("up to ") : Words("");
   const auto lost = [&](double value, std::string_view of) {
     FigureSource passes = number(1) - key("network." + std::string(of));
     if (worst != nullptr) {
@@ -472,10 +551,10 @@ Found lost_messages(const GroupCase& c) {
   };
   std::vector<Sentence> what;
   if (most.requests > 0) {
-    what.push_back(say("{} of the attempts", lost(most.requests, "request_loss")));
+    what.push_back(say("{}{} of the attempts", up_to, lost(most.requests, "request_loss")));
   }
   if (most.answers > 0 && most.requests < 1) {
-    what.push_back(say("{} of the answers", lost(most.answers, "response_loss")));
+    what.push_back(say("{}{} of the answers", up_to, lost(most.answers, "response_loss")));
   }
   return Finding{say("{}{} are lost on the way",
                      by_fault ? say("during {} ", names_of(c, such)) : Sentence(), joined(what)),
@@ -570,7 +649,7 @@ Figure patience(const GroupCase& c) {
 /// the service less.
 Sentence slow_queue(const GroupCase& c) {
   const Capacity& k = c.capacity;
-  const auto least = std::ranges::min_element(c.disturbed_stretches, {}, &DisturbedStretch::left);
+  const auto least = std::ranges::find(c.disturbed_stretches, k.left, &DisturbedStretch::left);
   const FigureSource left = left_source(c, *least), full = full_queue_source(c);
   const bool is_known =
       left.kind != FigureSource::Kind::kUnknown && full.kind != FigureSource::Kind::kUnknown;
@@ -781,16 +860,23 @@ Found scales_too_late(const GroupCase& c) {
   }
   const double needed = c.during.first_work_s / c.during.seconds;
   const double servers = c.during.service.servers_ns / 1e9 / c.during.seconds;
-  if (servers <= 0 || needed < kTooFew * servers || needed >= c.capacity.servers) {
-    return std::nullopt;
+  if (servers > 0 && needed >= kTooFew * servers && needed < c.capacity.servers) {
+    return Finding{
+        say("during {} first attempts alone keep {} busy; autoscaling had {} on average, of {} at "
+            "most",
+            its_name(c), counted(count(needed, not_in_files(kWork)), "server", "servers"),
+            count(servers, served(c, "servers", "during", "mean")),
+            whole(c.capacity.servers, key("service." + c.service().name + ".autoscaling.max"))),
+        {{"servers", servers}, {"servers_needed", needed}}};
   }
-  return Finding{
-      say("during {} first attempts alone keep {} busy; autoscaling had {} on average, of {} at "
-          "most",
-          its_name(c), counted(count(needed, not_in_files(kWork)), "server", "servers"),
-          count(servers, served(c, "servers", "during", "mean")),
-          whole(c.capacity.servers, key("service." + c.service().name + ".autoscaling.max"))),
-      {{"servers", servers}, {"servers_needed", needed}}};
+  // In a long disturbance autoscaling has servers enough on average, in the end.
+  const Occurrence& o = c.first_above_scaled;
+  if (!o.in_most_of(c.runs) || o.seconds < std::max(1.0, 2 * c.bin_s)) return std::nullopt;
+  return Finding{say("during {} first attempts alone kept {} as many servers busy as autoscaling "
+                     "had by then, for {}",
+                     its_name(c), times(o.ratio, not_in_files(kWork)),
+                     roughly(o.seconds, not_in_files(kWork))),
+                 {{"servers_needed_ratio", o.ratio}, {"too_few_s", o.seconds}}};
 }
 
 /// The server time that refusals take, by a full queue or a throttle.
@@ -863,22 +949,27 @@ FigureSource number_of_servers(const GroupCase& c) {
 
 Found throttle_is_bottleneck(const GroupCase& c) {
   constexpr double kNoticeable = 0.05;
-  // The rule says nothing about a time without trouble.
-  const Stretch& then = troubled(c);
-  const ServiceFlow& service = then.service;
   const auto has_throttle = [](const ServiceSpec* s) { return s->throttle.rate > 0; };
-  if (service.throttled == 0 || std::ranges::none_of(c.services, has_throttle)) {
-    return std::nullopt;
-  }
+  if (std::ranges::none_of(c.services, has_throttle)) return std::nullopt;
+  // Counted where it is done, at the service: answers may be lost on their way to the clients, and
+  // random errors and full queues may answer as throttles do.
+  const auto throttled_in = [](const Stretch& s) {
+    return s.service.throttled == 0
+               ? 0
+               : static_cast<double>(s.service.throttled) / static_cast<double>(s.service.arrivals);
+  };
+  // The rule says nothing about a time without trouble. What fails before the disturbance may be
+  // throttled only then.
+  const bool is_before = throttled_in(troubled(c)) < kNoticeable && is_sick_before_it(c);
+  const Stretch& then = is_before ? c.before : troubled(c);
+  const ServiceFlow& service = then.service;
   const ThrottleSpec& t = c.service().throttle;
   using enum ThrottleScope;
   const Words of_each = t.scope == kClient      ? Words(" of each client")
                         : t.scope == kOperation ? Words(" of each operation")
                         : t.scope == kKey       ? Words(" of each key")
                                                 : Words("");
-  // Counted where it is done, at the service: answers may be lost on their way to the clients, and
-  // random errors and full queues may answer as throttles do. Throttles may treat groups
-  // differently; to one that none refuses nothing is said.
+  // Throttles may treat groups differently; to one that none refuses nothing is said.
   // An answer of its own may be an error to them.
   const auto has_answer = [](const ServiceSpec* s) { return s->answers.throttled.has_value(); };
   const auto refusals =
@@ -887,11 +978,12 @@ Found throttle_is_bottleneck(const GroupCase& c) {
   const double of_group = then.group.attempts > 0 ? static_cast<double>(refusals) /
                                                         static_cast<double>(then.group.attempts)
                                                   : 0;
-  const double throttled =
-      static_cast<double>(service.throttled) / static_cast<double>(service.arrivals);
+  const double throttled = throttled_in(then);
   if (throttled < kNoticeable || of_group < kNoticeable) return std::nullopt;
-  const std::string_view window = troubled_window(c);
-  const Words in_it = c.disturbed() ? Words(" in that time") : Words("");
+  const std::string_view window = is_before ? "before" : troubled_window(c);
+  const Sentence in_it = is_before       ? say(" before {}", its_name(c))
+                         : c.disturbed() ? Sentence(Words(" in that time"))
+                                         : Sentence();
   const Figure refused =
       share(throttled, served(c, "throttled", window) / served(c, "arrivals", window));
   Sentence sentence =
@@ -968,6 +1060,22 @@ Found limit_refuses(const GroupCase& c) {
   return Finding{std::move(sentence), {{"limit_mean", mean}, {"refused_share", refused}}};
 }
 
+/// Whether the service is overloaded, and its servers are a tighter limit than the connections and
+/// places of its only clients: what it cannot do waits for these.
+bool more_would_not_help(const GroupCase& c) {
+  const bool now_and_then = overload_by_disturbance(c).has_value();
+  if (!now_and_then && !overload_without_retries(c)) return false;
+  const auto callers = std::ranges::count_if(c.scenario.clients, [&](const ClientSpec& other) {
+    return share_of_calls(other, c.client.service) > 0;
+  });
+  const ScarceLimits scarce = scarce_limits(c.client);
+  const std::uint32_t each =
+      scarce.connections ? c.client.max_connections : c.client.bulkhead.max_concurrent;
+  const double limit_per_s = double{1} * each * c.client.count / c.capacity.least_attempt_s;
+  const double left = now_and_then ? c.capacity.left : 1;
+  return callers == 1 && limit_per_s >= left * c.capacity.servers / c.capacity.server_time_s;
+}
+
 Found connections_are_bottleneck(const GroupCase& c) {
   constexpr double kMuch = 0.25;
   if (c.total.latency_m.count == 0 || c.requests() == 0) return std::nullopt;
@@ -984,14 +1092,17 @@ Found connections_are_bottleneck(const GroupCase& c) {
   if (scarce.places) {
     evidence.push_back({"max_concurrent", static_cast<double>(c.client.bulkhead.max_concurrent)});
   }
+  const bool in_vain = more_would_not_help(c);
   // Requests that wait for their answer when the run ends have waited to be sent, but have no
   // latency.
   return Finding{
-      wait_s < latency_s
-          ? say("{} of the latency is waiting for {}: {}",
-                share(wait_s / latency_s, waits / latency_source(c)), what, who)
-          : say("requests wait {} on average for {}: {}", roughly(wait_s, waits), what, who),
-      std::move(evidence)};
+      say("{}{}",
+          wait_s < latency_s
+              ? say("{} of the latency is waiting for {}: {}",
+                    share(wait_s / latency_s, waits / latency_source(c)), what, who)
+              : say("requests wait {} on average for {}: {}", roughly(wait_s, waits), what, who),
+          in_vain ? Words("; more would not help, because the service is overloaded") : Words("")),
+      std::move(evidence), in_vain ? std::optional(Severity::kInfo) : std::nullopt};
 }
 
 /// How faults change an attempt that waits for nothing: added message time, and speed.
@@ -1086,9 +1197,20 @@ Found slow_or_far(const GroupCase& c) {
   if (worst == nullptr) return std::nullopt;
   std::uint32_t concerned = 0;
   for (std::uint32_t i = 0; i < c.service().instances.count; ++i) concerned += worst->concerns(i);
-  const Stretches such = stretches_where(c, [&](const DisturbedStretch& d) {
-    return std::ranges::any_of(d.faults, [&](const FaultSpec* f) {
-      return f->speed == worst->speed && f->latency == worst->latency;
+  const auto is_as_bad = [&](const FaultSpec* f) {
+    return f->speed == worst->speed && f->latency == worst->latency;
+  };
+  const Stretches such = stretches_where(
+      c, [&](const DisturbedStretch& d) { return std::ranges::any_of(d.faults, is_as_bad); });
+  Stretches lesser = worst_of_each(c, 0, [&](const DisturbedStretch& d) {
+    double most_s = 0;
+    for (const FaultSpec* f : d.faults) most_s = std::max(most_s, is_noticed(*f) ? longer(*f) : 0);
+    return most_s;
+  });
+  // Where the worst one is on, too, nothing else is said.
+  std::erase_if(lesser, [&](const DisturbedStretch* d) {
+    return std::ranges::any_of(such, [&](const DisturbedStretch* known) {
+      return known->name == d->name || (known->start_s <= d->end_s && d->start_s <= known->end_s);
     });
   });
   const bool less_elsewhere =
@@ -1115,8 +1237,10 @@ Found slow_or_far(const GroupCase& c) {
                        time(there_and_back_s, number(2) * fault_key(*worst, "latency"))));
   }
   return Finding{
-      say("during {} {} {}{}", names_of(c, such), who_of(c, *worst, concerned), joined(what),
-          less_elsewhere ? Words("; others are slowed down or delayed less") : Words("")),
+      say("during {} {} {}{}{}", names_of(c, such), who_of(c, *worst, concerned), joined(what),
+          less_elsewhere ? Words("; others are slowed down or delayed less") : Words(""),
+          lesser.empty() ? Sentence()
+                         : say("; during {} there is less of that", names_of(c, lesser))),
       {{"speed_ratio", worst->speed}, {"farther_s", 2 * worst->latency.in_seconds()}}};
 }
 

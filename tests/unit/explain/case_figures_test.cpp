@@ -207,8 +207,11 @@ TEST_CASE_METHOD(Group,
   scenario.services.resize(2);
   scenario.faults[0].service = 1;
   CHECK(left() == Approx(0.25));
+  // A stretch without any capacity says nothing of the others.
   scenario.faults[1].unreachable = true;
-  CHECK(left() == 0);
+  CHECK(left() == Approx(0.25));
+  scenario.faults.resize(2);
+  CHECK(left() == 1);
 }
 
 TEST_CASE_METHOD(Group, "What a fault leaves of the servers is a whole number of them") {

@@ -2206,4 +2206,223 @@ unreachable = true
                  says(" minutes after the fault ends"));
 }
 
+TEST_CASE("of several faults each that did harm is named") {
+  // 280/s of 50 ms need 14 of 20 servers: 10 are left by one fault, 4 by the other.
+  const std::string two = R"(
+name = "two"
+duration = "300s"
+replications = 2
+recovery.hold = "10s"
+[service.api]
+servers = 20
+service_time = { distribution = "exponential", mean = "50ms" }
+queue = { capacity = 20 }
+[client.web]
+count = 50
+arrivals = { process = "poisson", total_rate = 280 }
+attempt_timeout = "2s"
+retry = { mode = "custom", max_retries = 1, backoff = { base = "100ms" } }
+[fault]
+)";
+  CHECK_THAT(said_of("web", two + R"(
+long  = { start = "40s", duration = "60s", capacity = 0.5 }
+short = { start = "150s", duration = "5s", capacity = 0.2 })"),
+             says("during the faults first attempts alone need up to 3.5 times the remaining"));
+  // One after which something is left over is none of them.
+  CHECK_THAT(said_of("web", two + R"(
+mild  = { start = "40s", duration = "60s", capacity = 0.9 }
+short = { start = "150s", duration = "5s", capacity = 0.2 })"),
+             says("during short first attempts alone need 3.5 times the remaining capacity"));
+  CHECK_THAT(said_of("web", two + R"(
+flaky  = { start = "40s", duration = "60s", errors = { unavailable = 0.3 } }
+broken = { start = "150s", duration = "5s", errors = { unavailable = 0.9 } })"),
+             says("during the faults the service answers up to 89 % of the attempts"));
+  CHECK_THAT(said_of("web", two + R"(
+lossy = { start = "40s", duration = "60s", request_loss = 0.3 }
+lost  = { start = "150s", duration = "5s", request_loss = 0.9 })"),
+             says("during the faults up to 90 % of the attempts are lost on the way"));
+  CHECK_THAT(said_of("web", two + R"(
+near = { start = "40s", duration = "60s", latency = "100ms" }
+far  = { start = "150s", duration = "50s", latency = "600ms" })"),
+             says("during far the service is 1.2 s farther away, there and back; during near there "
+                  "is less of that"));
+  // Of faults that overlap, the time at which they are worst.
+  CHECK_THAT(said_of("web", two + R"(
+long = { start = "40s", duration = "60s", errors = { unavailable = 0.3 } }
+peak = { start = "50s", duration = "10s", errors = { unavailable = 0.9 } })"),
+             says("during long+peak the service answers 9"));
+}
+
+TEST_CASE("instances that one fault cuts off are named beside another fault that cuts off all") {
+  const std::string text = said_of("web", R"(
+name = "zones"
+duration = "200s"
+replications = 2
+recovery.hold = "10s"
+[service.api]
+instances = 4
+servers = 10
+service_time = "20ms"
+[client.web]
+count = 20
+arrivals = { process = "poisson", total_rate = 400 }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+[fault]
+zone = { start = "40s", duration = "30s", instance = 1, instances = 2, unreachable = true }
+all  = { start = "120s", duration = "10s", unreachable = true }
+)");
+  CHECK_THAT(text, says("during all the service cannot be reached, and during zone 2 of its 4 "
+                        "instances cannot be reached: connections are refused"));
+}
+
+TEST_CASE("a later fault without any capacity does not hide what a queue held before") {
+  // 8 of 20 servers: the 200 that wait are 1.2 s of work, and clients wait for 1 s.
+  CHECK_THAT(said_of("web", R"(
+name = "hidden"
+duration = "260s"
+replications = 2
+[service.api]
+servers = 20
+service_time = "50ms"
+queue = { capacity = 200 }
+[client.web]
+count = 40
+arrivals = { process = "poisson", total_rate = 300 }
+attempt_timeout = "1s"
+retry = { mode = "none" }
+[fault]
+gc     = { start = "60s", duration = "20s", capacity = 0.4 }
+deploy = { start = "200s", duration = "15s", unreachable = true }
+)"),
+             says("at 40 % of the capacity the full queue holds 1.2 s of work"));
+}
+
+TEST_CASE("a throttle that refuses before the fault is named where the group fails before it") {
+  // During the fault 40 % of 600/s and their retries reach the throttle: fewer than its 400/s.
+  CHECK_THAT(said_of("web", R"(
+name = "throttled"
+duration = "200s"
+replications = 2
+[service.ddb]
+servers = "unlimited"
+service_time = "10ms"
+throttle = { rate = 400, burst = 400 }
+[client.web]
+count = 20
+arrivals = { process = "poisson", total_rate = 600 }
+attempt_timeout = "1s"
+retry = { mode = "standard", sdk = "java-v2" }
+[fault.split]
+start = "100s"
+duration = "60s"
+errors = { internal = 0.6 }
+)"),
+             says("the throttle lets 400 attempts a second pass and refuses") &&
+                 says("that reach it before the fault"));
+}
+
+TEST_CASE("what waits for a connection at an overloaded service is no matter of connections") {
+  const std::string pool = R"(
+name = "pool"
+duration = "180s"
+replications = 2
+[service.db]
+servers = 32
+service_time = "20ms"
+[client.app]
+count = 4
+arrivals = { process = "poisson", total_rate = 800 }
+max_connections = 10
+attempt_timeout = "5s"
+retry = { mode = "none" }
+[fault.slow]
+start = "60s"
+duration = "30s"
+)";
+  // 800/s of 50 ms: 40 servers, and there are 32.
+  CHECK_THAT(
+      said_of("app", pool + "speed = 0.4"),
+      says("during the fault first attempts alone need 1.2 times the remaining capacity") &&
+          says("each client has 10; more would not help, because the service is overloaded"));
+  // 800/s that take 60 ms: 48 connections, and there are 40; the servers have time.
+  const std::string far = said_of("app", pool + "latency = '20ms'");
+  CHECK_THAT(far, says("is waiting for a connection: each client has 10"));
+  CHECK_THAT(far, !says("more would not help") && !says("first attempts alone"));
+  // Three connections of each are too few for the slow service, too: 12 for 12.8 servers.
+  std::string few = pool;
+  few.replace(few.find("max_connections = 10"), 20, "max_connections = 3 ");
+  CHECK_THAT(said_of("app", few + "speed = 0.4"), says("each client has 3\n"));
+}
+
+TEST_CASE("autoscaling that is late in a long surge is named") {
+  // 360/s of 50 ms keep 18 servers busy; there are 10 until autoscaling has seen it and acts.
+  const std::string surge = R"(
+name = "scaled"
+duration = "900s"
+replications = 2
+[service.api]
+servers = 10
+service_time = "50ms"
+queue = { capacity = 100 }
+[service.api.autoscaling]
+target = 0.6
+max = 40
+min = 10
+interval = "30s"
+delay = "60s"
+cooldown = "30s"
+[client.web]
+count = 50
+arrivals = { process = "poisson", total_rate = 120 }
+attempt_timeout = "1s"
+retry = { mode = "standard", sdk = "botocore" }
+surge = { tv = { start = "120s", duration = "300s", factor = )";
+  CHECK_THAT(said_of("web", surge + "3 } }"),
+             says("during the surge first attempts alone kept 1.") &&
+                 says("times as many servers busy as autoscaling had by then, for "));
+  CHECK_THAT(said_of("web", surge + "1.3 } }"), !says("autoscaling"));
+}
+
+TEST_CASE("who ignores failures does not pass them on, but waits between its attempts") {
+  const std::string ignores = R"(
+name = "ignores"
+duration = "120s"
+replications = 2
+recovery.hold = "10s"
+[service.web]
+servers = 100
+service_time = "5ms"
+[service.web.calls.recs]
+attempt_timeout = "1s"
+retry = { mode = "custom", max_retries = 2, backoff = { base = "200ms" } }
+on_failure = "ignore"
+[service.recs]
+servers = 30
+service_time = "20ms"
+[client.users]
+calls = "web"
+count = 100
+arrivals = { process = "poisson", total_rate = 200 }
+attempt_timeout = "5s"
+retry = { mode = "none" }
+[fault.flaky]
+service = "recs"
+start = "40s"
+duration = "40s"
+errors = { unavailable = 0.3 }
+)";
+  CHECK_THAT(said_of("users", ignores), says("; web only waits to try again"));
+  std::string fails = ignores;
+  fails.replace(fails.find("\"ignore\""), 8, "\"fail\"");
+  CHECK_THAT(said_of("users", fails), says("; web only passes that on"));
+  // Its servers are held until calls that an open breaker refuses are tried again.
+  std::string held = ignores;
+  held.replace(held.find("servers = 100"), 13, "servers = 20 ");
+  held.replace(held.find("unavailable = 0.3"), 17, "unavailable = 1.0");
+  held.replace(held.find("on_failure"), 0, "breaker = { preset = \"resilience4j\" }\n");
+  CHECK_THAT(said_of("users", held), says("of its server time held by calls) only waits to try") &&
+                                         says("without recs during the fault"));
+}
+
 }  // namespace retrysim
