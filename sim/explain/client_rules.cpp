@@ -200,7 +200,7 @@ Found breaker_refused(const GroupCase& c) {
                 : counted(count(later, metric(c, "breaker_refusals", "mean") - of_first), "retry",
                           "retries");
   const Sentence refused =
-      say("{} open {} of the time and refused {}",
+      say("{} open for {} of the run and refused {}",
           one ? Words("the circuit breaker was") : Words("its circuit breakers were, on average,"),
           share(open, metric(c, "breaker_open_share", "mean")), whom);
   const std::vector<EvidenceFigure> figures = {{"open_share", open},

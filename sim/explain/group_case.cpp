@@ -43,6 +43,12 @@ bool sheds_by_priority(const ServiceSpec& service) {
          !service.concurrency.partitions.empty();
 }
 
+bool leaves_instances_out(const ServiceSpec& service) {
+  const InstancesSpec& i = service.instances;
+  return i.count > 1 && (i.health_check.enabled() || i.accrual.enabled() ||
+                         i.ejection.interval != Duration::max());
+}
+
 double at_once_s(const Scenario& scenario) {
   constexpr double kNothing = 1;
   return std::min(scenario.recovery.window.in_seconds(), kNothing);
@@ -976,6 +982,21 @@ double passing_share(const ServiceSpec& spec, const ServiceFlow& flow) {
   return at_throttle > throttled ? 1 - throttled / at_throttle : throttled > 0 ? 0 : 1;
 }
 
+/// The share of the attempts that reach the service and meet no error on arrival, as counted. It
+/// tells of faults where instances are left out; few servers may keep attempts away, too, and
+/// `least`, what faults let pass where none is left out, bounds it.
+double asked_share(const ServiceSpec& spec, const ClientFlow& sent, const ServiceFlow& came,
+                   double least) {
+  if (!leaves_instances_out(spec)) return least;
+  const double reach = sent.attempts > 0
+                           ? static_cast<double>(sent.arrivals) / static_cast<double>(sent.attempts)
+                           : 1;
+  const double errors = spec.errors_at.on_arrival() && came.arrivals > 0
+                            ? static_cast<double>(came.errors) / static_cast<double>(came.arrivals)
+                            : 0;
+  return std::max(least, std::min(1.0, reach) * (1 - std::min(1.0, errors)));
+}
+
 }  // namespace
 
 const std::vector<CaseFacts::AskingFrom>& CaseFacts::asking_at(std::size_t service) {
@@ -1027,25 +1048,32 @@ std::span<const CaseFacts::AskedWork> CaseFacts::work_by_bin(const RunResult& ru
                                                              std::size_t service) {
   std::optional<std::vector<AskedWork>>& known = of_run(run, service).bins;
   if (known) return *known;
+  const ServiceSpec& spec = scenario.services[service];
+  const std::vector<ServiceFlow>& flows = run.services[service].bins;
   std::vector<AskedWork> work;
+  std::vector<double> least;  // what faults let pass, by bin
+  const ServiceFlow none;
   for (const auto& [c, each] : callers_[service]) {
     if (c >= run.clients.size()) continue;
     stop_point();
     const std::vector<ClientBin>& bins = run.clients[c].bins;
     if (work.size() < bins.size()) work.resize(bins.size());
+    while (least.size() < bins.size()) {
+      const Time start = Time::zero() + run.interval * static_cast<std::int64_t>(least.size());
+      least.push_back(mean_asking(service, start, start + run.interval));
+    }
     for (std::size_t i = 0; i < bins.size(); ++i) {
       const ClientFlow& flow = bins[i].flow;
-      work[i].first_s += each * static_cast<double>(flow.attempts - flow.retries);
-      work[i].retry_s += each * static_cast<double>(flow.retries);
+      const double its =
+          each * asked_share(spec, flow, i < flows.size() ? flows[i] : none, least[i]);
+      work[i].first_s += its * static_cast<double>(flow.attempts - flow.retries);
+      work[i].retry_s += its * static_cast<double>(flow.retries);
     }
   }
-  const std::vector<ServiceFlow>& flows = run.services[service].bins;
-  for (std::size_t i = 0; i < work.size(); ++i) {
-    const Time start = Time::zero() + run.interval * static_cast<std::int64_t>(i);
-    double asking = mean_asking(service, start, start + run.interval);
-    if (i < flows.size()) asking *= passing_share(scenario.services[service], flows[i]);
-    work[i].first_s *= asking;
-    work[i].retry_s *= asking;
+  for (std::size_t i = 0; i < std::min(work.size(), flows.size()); ++i) {
+    const double passing = passing_share(spec, flows[i]);
+    work[i].first_s *= passing;
+    work[i].retry_s *= passing;
   }
   return known.emplace(std::move(work));
 }
@@ -1053,26 +1081,26 @@ std::span<const CaseFacts::AskedWork> CaseFacts::work_by_bin(const RunResult& ru
 std::span<const double> CaseFacts::first_work_by_phase(const RunResult& run, std::size_t service) {
   std::optional<std::vector<double>>& known = of_run(run, service).phases;
   if (known) return *known;
+  const ServiceSpec& spec = scenario.services[service];
   std::vector<double> work(phases.size());
-  for (const auto& [c, each] : callers_[service]) {
-    stop_point();
-    for (std::size_t p = 0; p < phases.size(); ++p) {
-      const ClientFlow& flow = run.clients[c].phases[p].flow;
-      work[p] += each * static_cast<double>(flow.attempts - flow.retries);
-    }
-  }
   for (std::size_t p = 0; p < phases.size(); ++p) {
-    ServiceFlow flow;
+    stop_point();
+    ServiceFlow came;
     const std::vector<ServiceFlow>& flows = run.services[service].bins;
     const auto width = run.interval.count();
     if (width > 0) {
       const auto first = static_cast<std::size_t>((phases[p].start - Time::zero()).count() / width);
       const auto last =
           static_cast<std::size_t>(((phases[p].end - Time::zero()).count() + width - 1) / width);
-      for (std::size_t i = first; i < std::min(last, flows.size()); ++i) flow.merge(flows[i]);
+      for (std::size_t i = first; i < std::min(last, flows.size()); ++i) came.merge(flows[i]);
     }
-    work[p] *= mean_asking(service, phases[p].start, phases[p].end) *
-               passing_share(scenario.services[service], flow);
+    const double least = mean_asking(service, phases[p].start, phases[p].end);
+    for (const auto& [c, each] : callers_[service]) {
+      const ClientFlow& flow = run.clients[c].phases[p].flow;
+      work[p] += each * asked_share(spec, flow, came, least) *
+                 static_cast<double>(flow.attempts - flow.retries);
+    }
+    work[p] *= passing_share(spec, came);
   }
   return known.emplace(std::move(work));
 }
@@ -1169,11 +1197,6 @@ double GroupCase::mean_wait_s() const {
   }
   return mean_send_wait_s() + mean_connection_wait_s() +
          ratio(std::max(in_queue_s, 0.0), static_cast<double>(total.latency_m.count));
-}
-
-double Stretch::too_late_share() const {
-  return ratio(static_cast<double>(group.timeouts),
-               static_cast<double>(group.timeouts + group.successes));
 }
 
 double GroupCase::load(double work_s, double seconds_of_work) const {

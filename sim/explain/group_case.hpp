@@ -35,9 +35,6 @@ struct Stretch {
   /// Server time, s, that first attempts of all groups ask of the group's first service.
   double first_work_s = 0;
   double retry_work_s = 0;  ///< server time, s, that retries ask of it
-
-  /// Attempts without an answer in time, as a share of these and the attempts answered in time.
-  double too_late_share() const;
 };
 
 /// The requests made in a part of the run, whenever they end, summed over all replications.
@@ -231,6 +228,11 @@ double sure_work_above_capacity(const Capacity& capacity, double offered_s);
 
 /// Whether priorities decide who is turned away at the service.
 bool sheds_by_priority(const ServiceSpec& service);
+
+/// Whether balancers leave out instances of the service because of their answers, so that attempts
+/// go to others: which attempts meet a fault is then counted, and does not follow from its share of
+/// the instances.
+bool leaves_instances_out(const ServiceSpec& service);
 
 /// A group at a service that sheds by priority: attempts of all replications together.
 struct ShedGroup {

@@ -621,19 +621,52 @@ bool lines_up(const GroupCase& c) {
          c.capacity.timeout_s < std::numeric_limits<double>::infinity();
 }
 
-/// Attempts without an answer in time, as a share of these and the answers in time, in the window
-/// `window`.
+/// Attempts of the group whose requests or answers were lost on the way, as far as faults and the
+/// network explain it: they have no answer that could be too late.
+double lost_on_the_way(const GroupCase& c, const Stretch& s) {
+  const ClientFlow& f = s.group;
+  const bool refuses = std::ranges::any_of(
+      c.scenario.faults, [](const FaultSpec& fault) { return fault.unreachable; });
+  const double unsent = refuses || f.arrivals >= f.attempts
+                            ? 0
+                            : static_cast<double>(f.attempts) - static_cast<double>(f.arrivals);
+  const double usual = c.scenario.network.response_loss;
+  double answers = usual * static_cast<double>(f.arrivals);
+  const double of_group =
+      c.all.service.arrivals > 0
+          ? static_cast<double>(c.all.group.arrivals) / static_cast<double>(c.all.service.arrivals)
+          : 0;
+  for (const DisturbedStretch& d : c.disturbed_stretches) {
+    double passes = 1;
+    for (const FaultSpec* fault : d.faults) passes *= 1 - fault->response_loss;
+    answers += (1 - usual) * (1 - passes) * of_group * static_cast<double>(d.service.arrivals);
+  }
+  return std::min(static_cast<double>(f.timeouts), unsent + answers);
+}
+
+/// Answers that came too late, as a share of these and the answers in time.
+double too_late_share(const GroupCase& c, const Stretch& s) {
+  const double late = static_cast<double>(s.group.timeouts) - lost_on_the_way(c, s);
+  return late > 0 ? late / (late + static_cast<double>(s.group.successes)) : 0;
+}
+
+/// That share in the window `window`.
 Sentence answers_too_late(const GroupCase& c, const Stretch& s, std::string_view window) {
   constexpr double kNearlyEvery = 0.9999;
   const FigureSource late = flow(c, "timeouts", window), in_time = flow(c, "successes", window);
-  const FigureSource source = late / (late + in_time);
+  const double all_late = static_cast<double>(s.group.timeouts);
+  const FigureSource source = lost_on_the_way(c, s) > 0.001 * all_late
+                                  ? not_in_files("timeouts without what was lost on the way")
+                                  : late / (late + in_time);
   if (s.group.successes == 0) {
     return say("{} came too late", claim("every answer", in_time == number(0)));
   }
-  if (s.too_late_share() > kNearlyEvery) {
-    return say("{} came too late", claim("nearly every answer", source >= number(kNearlyEvery)));
+  const bool is_known = source.kind != FigureSource::Kind::kUnknown;
+  if (too_late_share(c, s) > kNearlyEvery) {
+    return say("{} came too late",
+               claim("nearly every answer", is_known ? source >= number(kNearlyEvery) : source));
   }
-  return say("{} of the answers came too late", share(s.too_late_share(), source));
+  return say("{} of the answers came too late", share(too_late_share(c, s), source));
 }
 
 std::string_view troubled_window(const GroupCase& c) {
@@ -666,12 +699,12 @@ Sentence slow_queue(const GroupCase& c) {
 bool is_late_by_fault(const GroupCase& c) {
   return c.disturbed() && c.capacity.left > 0 && c.capacity.left < 1 &&
          2 * c.during.group.timeouts > c.trouble.group.timeouts &&
-         c.during.too_late_share() >= kMaxAnswers;
+         too_late_share(c, c.during) >= kMaxAnswers;
 }
 
 Found queue_outlasts_timeout(const GroupCase& c) {
   const Capacity& k = c.capacity;
-  const double late = troubled(c).too_late_share();
+  const double late = too_late_share(c, troubled(c));
   if (!lines_up(c) || late < kMaxAnswers || k.largest_queue_s <= k.patience_s) return std::nullopt;
   const bool bounded = k.full_queue_s < std::numeric_limits<double>::infinity();
   if (bounded && k.full_queue_s <= k.patience_s) return std::nullopt;
@@ -681,7 +714,7 @@ Found queue_outlasts_timeout(const GroupCase& c) {
                     {"queue_work_at_full_capacity_s", k.full_queue_s},
                     {"timeout_s", k.timeout_s},
                     {"capacity_left_share", k.left},
-                    {"too_late_share", c.during.too_late_share()}}};
+                    {"too_late_share", too_late_share(c, c.during)}}};
   }
   const Sentence whose =
       c.scenario.services.size() > 1 ? say(" of {}", Name{c.service().name}) : Sentence();
@@ -698,7 +731,7 @@ Found queue_outlasts_timeout(const GroupCase& c) {
 
 Found slow_queue_outlasts_timeout(const GroupCase& c) {
   const Capacity& k = c.capacity;
-  const double late = c.during.too_late_share();
+  const double late = too_late_share(c, c.during);
   if (!c.disturbed() || !lines_up(c) || late < kMaxAnswers || k.left <= 0) return std::nullopt;
   const double slow_s = k.full_queue_s / k.left;
   if (k.full_queue_s > k.patience_s || slow_s <= k.patience_s) return std::nullopt;

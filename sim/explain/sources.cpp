@@ -121,7 +121,8 @@ bool has_known_time(const Scenario& scenario, std::size_t service) {
 bool has_known_work(const Scenario& scenario, std::size_t service) {
   const ServiceSpec& s = scenario.services[service];
   if (!has_known_mean(s.service_time) || s.model != ServiceModelKind::kQueue ||
-      s.autoscaling.target > 0 || s.profile || (!s.errors.empty() && !s.errors_at.on_arrival())) {
+      leaves_instances_out(s) || s.autoscaling.target > 0 || s.profile ||
+      (!s.errors.empty() && !s.errors_at.on_arrival())) {
     return false;
   }
   const bool alike = std::ranges::all_of(scenario.clients, [](const ClientSpec& client) {

@@ -2425,4 +2425,59 @@ errors = { unavailable = 0.3 }
                                          says("without recs during the fault"));
 }
 
+TEST_CASE("attempts that are lost have no answer that comes too late") {
+  // A queue of 2 s of work after a pause of 3 s; then four of five requests are lost for a minute,
+  // which leaves the others no queue.
+  const std::string text = said_of("web", R"(
+name = "lossy"
+duration = "300s"
+replications = 2
+[service.api]
+servers = 40
+service_time = { distribution = "exponential", mean = "20ms" }
+[client.web]
+count = 20
+arrivals = { process = "poisson", total_rate = 500 }
+attempt_timeout = "500ms"
+retry = { mode = "custom", max_retries = 1, backoff = { base = "50ms" } }
+[fault]
+pause = { start = "60s", duration = "3s", capacity = 0 }
+lossy = { start = "70s", duration = "60s", request_loss = 0.8 }
+)");
+  CHECK_THAT(text, says("during lossy 80 % of the attempts are lost on the way"));
+  CHECK_THAT(text, !says("came too late"));
+}
+
+TEST_CASE("what instances that are left out leave to the others is an overload") {
+  // 1,200/s of 20 ms keep 24 servers busy; five instances have 20. Until checks have failed, half
+  // of the attempts go to the instances that cannot be reached, and ask for no server.
+  const std::string zone = R"(
+name = "zone"
+duration = "180s"
+replications = 2
+[service.api]
+instances = 10
+servers = 4
+service_time = "20ms"
+queue = { capacity = 50 }
+health_check = { interval = "5s", timeout = "1s" }
+[client.web]
+count = 50
+arrivals = { process = "poisson", total_rate = 1200 }
+attempt_timeout = "500ms"
+retry = { mode = "standard", sdk = "go-v2" }
+[fault.zone]
+start = "60s"
+duration = "60s"
+instance = 1
+instances = 5
+unreachable = true
+)";
+  CHECK_THAT(said_of("web", zone),
+             says("during the fault first attempts alone need 1.1 times the remaining capacity"));
+  std::string unchecked = zone;
+  unchecked.replace(unchecked.find("health_check"), 51, "");
+  CHECK_THAT(said_of("web", unchecked), !says("first attempts alone need"));
+}
+
 }  // namespace retrysim
