@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -127,9 +128,11 @@ int put_into(const ImportCommand& command, const RetryFile& file, const ReadConf
     report::print_error("{}: error: {}\n", path, error);
     return kBadInput;
   }
-  // The lines end as those of the file do.
-  const bool has_returns = text->find("\r\n") != std::string::npos;
-  if (has_returns) text = replaced(*text, "\r\n", "\n");
+  // The lines end as most of the file do.
+  const std::string plain = replaced(*text, "\r\n", "\n");
+  const auto returns = static_cast<std::ptrdiff_t>(text->size() - plain.size());
+  const bool has_returns = 2 * returns > std::ranges::count(plain, '\n');
+  text = plain;
   const LoadResult scenario =
       load_scenario_text(*text, path, std::filesystem::path(path).parent_path());
   for (const Diagnostic& d : scenario.errors) report::print_error("{}\n", to_string(d));

@@ -10,12 +10,14 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace retrysim::cli {
@@ -123,6 +125,24 @@ std::optional<KeysOfGroup> keys_of_group(const std::string& text, const std::str
   return keys;
 }
 
+/// The policy with the other of the two keys for its limit on attempts, as a base of a group needs
+/// it that has that one; empty if the policy has no number of attempts or retries.
+std::optional<ImportedPolicy> with_other_limit(ImportedPolicy policy) {
+  constexpr std::string_view kAttempts = "retry.max_attempts", kRetries = "retry.max_retries";
+  for (ImportedKey& key : policy.keys) {
+    if (key.path != kAttempts && key.path != kRetries) continue;
+    unsigned number = 0;
+    const char* const end = key.value.data() + key.value.size();
+    const auto [rest, error] = std::from_chars(key.value.data(), end, number);
+    const bool counts_first = key.path == kAttempts;
+    if (error != std::errc() || rest != end || (counts_first && number == 0)) return std::nullopt;
+    key.path = counts_first ? kRetries : kAttempts;
+    key.value = std::to_string(counts_first ? number - 1 : number + 1);
+    return policy;
+  }
+  return std::nullopt;
+}
+
 /// The names of keys of `keys` that `wanted` has not, or has otherwise.
 std::vector<std::string> unlike(const KeysOfGroup& keys, const KeysOfGroup& wanted) {
   std::vector<std::string> names;
@@ -136,10 +156,16 @@ std::vector<std::string> unlike(const KeysOfGroup& keys, const KeysOfGroup& want
 }  // namespace
 
 std::string joined_scenario(const std::string& scenario, const std::string& path,
-                            const std::string& client, const ImportedPolicy& policy,
+                            const std::string& client, const ImportedPolicy& imported,
                             const std::string& from) {
+  ImportedPolicy policy = imported;
   std::string text = with_policy(scenario, client, policy, from), why_not;
-  const std::optional<KeysOfGroup> keys = keys_of_group(text, path, client, why_not);
+  std::optional<KeysOfGroup> keys = keys_of_group(text, path, client, why_not);
+  if (const auto other = with_other_limit(policy); !keys && other) {
+    std::string ignored;
+    const std::string otherwise = with_policy(scenario, client, *other, from);
+    if ((keys = keys_of_group(otherwise, path, client, ignored))) policy = *other, text = otherwise;
+  }
   if (!keys) {
     throw BadConfiguration(
         {.file = path,
