@@ -229,7 +229,9 @@ Answer answer_compare(const VariantsAsked& asked, const std::vector<std::string>
                    for (const ComparedVariant& v : s->comparison.variants) {
                      loaded.push_back(&v.loaded);
                    }
-                   return report::identity_of(loaded, "compare", options_of(s->asked));
+                   std::vector<std::string> asked_for = options_of(s->asked);
+                   if (s->twins) asked_for.emplace_back("--twin");
+                   return report::identity_of(loaded, "compare", asked_for);
                  },
                  {},
                  std::move(facts),
@@ -297,7 +299,14 @@ Answer answer_choose(const VariantsAsked& asked, const AimAsked& aim,
   state->requests.push_back(
       fmt::format("--{} {}", aim.maximize ? "maximize" : "minimize", aim.metric));
   if (aim.client != "all") state->requests.push_back("--client " + aim.client);
-  append(state->requests, options_of("subject-to", aim.limits));
+  for (const ChoiceLimit& limit : choosing.limits) {
+    const std::string tolerance = limit.tolerance ? fmt::format("+-{}", *limit.tolerance) : "";
+    state->requests.push_back("--subject-to " + limit.text() + tolerance);
+  }
+  if (aim.indifference) {
+    state->requests.push_back(fmt::format("--indifference {}", *aim.indifference));
+  }
+  state->requests.push_back(fmt::format("--confidence {}", aim.confidence));
   state->choice = choose(std::move(policies), choosing);
   std::map<std::string, std::string> facts = {
       {"outcome", std::string(name(state->choice.outcome))}};
@@ -428,13 +437,20 @@ Answer answer_tip(const Source& source, const std::string& trigger,
 
 namespace {
 
+/// As the command records them.
 std::vector<std::string> options_of(const SizeRequest& request, const SizePlan& plan,
                                     const std::vector<std::string>& vary) {
   std::vector<std::string> options = {
-      fmt::format("{}={}:{}", plan.key.path, plan.grid.front(), plan.grid.back())};
+      fmt::format("{}={}:{}", plan.key.path, plan.key.first, plan.key.last)};
   append(options, options_of("disturbance", request.disturbances));
   append(options, options_of("vary", vary));
+  for (const ChoiceLimit& limit : request.limits) options.push_back("--slo " + limit.text());
+  if (request.with_expectations) options.emplace_back("--expectations");
   if (request.uncertain) options.emplace_back("--uncertain");
+  if (request.client != "all") options.push_back("--client " + request.client);
+  options.push_back(fmt::format("--share {}", request.share));
+  options.push_back(fmt::format("--confidence {}", request.confidence));
+  if (request.wants_largest) options.emplace_back("--largest");
   return options;
 }
 

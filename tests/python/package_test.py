@@ -26,6 +26,8 @@ import tempfile
 import threading
 import time
 import unittest
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -395,6 +397,44 @@ class Answers(WithFolder):
             other.save(self.folder / "r")
         other.save(self.folder / "r", force=True)
 
+    def test_question_is_recorded_as_by_the_command(self):
+        """What changes the answer is in result.json as the command leaves it there."""
+        vary = "client.web.retry.max_attempts=1,2"
+        size = ("service.api.servers=4:8", "--disturbance", "fault.dip.duration=1s")
+        limits = ["success_rate>=0.5", "latency_p99<=2+-0.1"]
+        expected = ['expect.fine.metric="success_rate"', "expect.fine.at_least=0.1"]
+        asked = {
+            "compare": (lambda: retrysim.compare(self.small, vary, twin=True),
+                        ["--vary", vary, "--twin"]),
+            "choose": (lambda: retrysim.choose(
+                self.small, vary, maximize="success_rate", client="web", subject_to=limits,
+                indifference=0.05, confidence=0.9),
+                ["--vary", vary, "--maximize", "success_rate", "--client", "web", "--subject-to",
+                 limits[0], "--subject-to", limits[1], "--indifference", "0.05", "--confidence",
+                 "0.9"]),
+            "size": (lambda: retrysim.size(
+                self.small, size[0], size[2], ["success_rate>=0.5"], client="web", largest=True,
+                expectations=True, share=0.8, confidence=0.9, set=expected),
+                [*size, "--slo", "success_rate>=0.5", "--client", "web", "--largest",
+                 "--expectations", "--share", "0.8", "--confidence", "0.9", "--set", expected[0],
+                 "--set", expected[1]]),
+        }
+        for name, (ask, options) in asked.items():
+            with self.subTest(name):
+                folder = self.folder / name
+                command(name, self.small, *options, "--out", folder, "--quiet")
+                there = json.loads((folder / "result.json").read_text())["options"]
+                found = ask()
+                found.save(folder)  # the same question: its answer may be replaced
+                self.assertEqual(json.loads((folder / "result.json").read_text())["options"],
+                                 there)
+        plain = retrysim.compare(self.small, vary)
+        with self.assertRaisesRegex(retrysim.OutputError, "--twin"):
+            plain.save(self.folder / "compare")
+        other = retrysim.size(self.small, size[0], size[2], share=0.7, set=expected)
+        with self.assertRaisesRegex(retrysim.OutputError, "--share 0.7"):
+            other.save(self.folder / "size")
+
     def test_store(self):
         for _ in range(2):
             retrysim.run(self.small, store=self.folder / "store")
@@ -441,6 +481,8 @@ class Scenarios(WithFolder):
         run = retrysim.run(self.small, set={"replications": 2})
         again = retrysim.run(run.scenario)
         self.assertEqual(run["summary"].to_csv(), again["summary"].to_csv())
+
+
 
 
 class Errors(WithFolder):
@@ -542,6 +584,8 @@ class Working(WithFolder):
         self.assertEqual(process.stdout.readline().strip(), "stopped")
         self.assertEqual(process.wait(), 0)
         process.stdout.close()
+
+
 
 
 class OnceBitten:
