@@ -3,9 +3,11 @@
 
 #include <pthread.h>
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 #include <cmath>
 #include <condition_variable>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -161,8 +163,7 @@ Settings settings_of(const py::kwargs& given) {
     } else if (name == "max_memory") {
       settings.max_memory = value_of<std::uint64_t>(value, name, "a number of bytes");
     } else if (name == "store") {
-      const std::string folder = py::str(value);
-      settings.store = open_store(folder);
+      settings.store = open_store(value_of<std::filesystem::path>(value, name, "a folder"));
     } else {
       throw py::type_error("there is no argument \"" + name +
                            "\"; expected jobs, timeout, max_events, max_memory, store or progress");

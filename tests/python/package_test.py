@@ -397,6 +397,18 @@ class Answers(WithFolder):
             other.save(self.folder / "r")
         other.save(self.folder / "r", force=True)
 
+    def test_folder_has_a_path(self):
+        run = retrysim.run(self.small)
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, "/")
+        for no_path in (None, 3):
+            with self.assertRaises(TypeError):
+                run.save(no_path)
+            self.assertFalse(Path(str(no_path)).exists())
+        with self.assertRaises(TypeError):
+            retrysim.run(self.small, store=3)
+        self.assertTrue((run.save(Path("there")) / "result.json").exists())
+
     def test_question_is_recorded_as_by_the_command(self):
         """What changes the answer is in result.json as the command leaves it there."""
         vary = "client.web.retry.max_attempts=1,2"
@@ -483,6 +495,63 @@ class Scenarios(WithFolder):
         self.assertEqual(run["summary"].to_csv(), again["summary"].to_csv())
 
 
+    def test_numbers_of_all_kinds(self):
+        """Those of numpy and of the standard library mean what they say."""
+        attempts = "client.web.retry.max_attempts"
+        for two in (np.int64(2), np.uint8(2), np.array(2), Decimal(2), Fraction(2)):
+            self.assertEqual(retrysim.load(self.small, {attempts: two})[attempts], "2", repr(two))
+        for half in (np.float32(0.5), np.float64(0.5), Decimal("0.5"), Fraction(1, 2)):
+            found = retrysim.load(self.small, {"fault.dip.capacity": half})
+            self.assertEqual(found["fault.dip.capacity"], "0.5", repr(half))
+        key = "client.web.retry.quota.partial"
+        for truth in (np.bool_(True), True):
+            self.assertEqual(retrysim.load(self.small, {key: truth})[key], "true")
+        swept = retrysim.sweep(self.small, {attempts: np.arange(1, 3)})
+        self.assertEqual(len(swept["points"]), 2)
+        one = retrysim.sweep(self.small, {attempts: np.int64(2)})
+        self.assertEqual(len(one["points"]), 1)
+        for no_value in (None, 1j, object(), np.complex64(1), {1}):
+            with self.assertRaises(TypeError):
+                retrysim.load(self.small, {attempts: no_value})
+
+    def test_texts_with_control_characters(self):
+        text = "a\nb\t\x01\x7f\"\\ é"
+        self.assertEqual(retrysim.load(self.small, {"description": text}).description, text)
+
+    def test_one_metric(self):
+        vary = "client.web.retry.max_attempts=1,2"
+        one, listed = (retrysim.compare(self.small, vary, metrics=metrics)
+                       for metrics in ("goodput", ["goodput"]))
+        self.assertEqual(one["compare"].to_csv(), listed["compare"].to_csv())
+
+    def test_name_is_no_path(self):
+        victim = self.folder / "victim.toml"
+        victim.write_text("mine")
+        for name in (str(self.folder / "victim"), "../victim", "a/b", "", ".", "..", "a\nb",
+                     "a\0b", "a\x7f"):
+            with self.assertRaisesRegex(ValueError, "name: .*plain name"):
+                retrysim.from_text(SMALL, name=name)
+            with self.assertRaises(ValueError):
+                retrysim.from_text(SMALL, inputs={name: ""})
+        with self.assertRaises(TypeError):
+            retrysim.from_text(SMALL, name=None)
+        with self.assertRaises(ValueError):
+            retrysim.from_text(SMALL, name="here", inputs={"here.toml": "other"})
+        self.assertEqual(victim.read_text(), "mine")
+
+    def test_child_leaves_the_folder_of_its_parent(self):
+        code = ("import os, retrysim, sys\n"
+                "scenario = retrysim.from_text(sys.stdin.read())\n"
+                "child = os.fork()\n"
+                "if child == 0: sys.exit(0)\n"
+                "os.waitpid(child, 0)\n"
+                "print(scenario.set({'seed': 5})['seed'], scenario._folder.path)\n")
+        done = subprocess.run([sys.executable, "-c", code], input=SMALL, text=True,
+                              capture_output=True, check=False)
+        self.assertEqual(done.stderr, "")
+        seed, folder = done.stdout.split()
+        self.assertEqual(seed, "5")
+        self.assertFalse(Path(folder).exists(), "nor does the parent")
 
 
 class Errors(WithFolder):

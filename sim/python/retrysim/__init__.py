@@ -69,6 +69,12 @@ def _engine_of(scenario, changes):
     return Scenario(scenario, changes)._engine
 
 
+def _values(given):
+    """The values to vary over: of a list, an array, a range; else the one that is given."""
+    is_one = isinstance(given, _Mapping) or not hasattr(given, "__iter__")
+    return [given] if is_one else given
+
+
 def _choices(vary):
     """Variations as texts: "PATH=V1,V2", or a mapping of paths to lists of values."""
     if not vary:
@@ -77,7 +83,7 @@ def _choices(vary):
         return [vary]
     if isinstance(vary, _Mapping):
         return [f"{path}={values}" if isinstance(values, str) else
-                f"{path}={','.join(_toml_of(value) for value in values)}"
+                f"{path}={','.join(_toml_of(value) for value in _values(values))}"
                 for path, values in vary.items()]
     return [str(one) for one in vary]
 
@@ -102,7 +108,7 @@ def run(scenario: _Source, set: _Changes = None, uncertain: _Optional[int] = Non
 
 def compare(scenario: _Source, vary: _Changes = None,
             variants: _Optional[_Mapping[str, _File]] = None, set: _Changes = None,
-            baseline: str = "", metrics: _Sequence[str] = (), twin: bool = False,
+            baseline: str = "", metrics: _Union[str, _Sequence[str]] = (), twin: bool = False,
             uncertain: _Optional[int] = None,
             **how: _Any) -> _Union[Comparison, UncertainComparison]:
     """Compares variants on common random numbers: every combination of the values to `vary`, such
@@ -115,10 +121,10 @@ def compare(scenario: _Source, vary: _Changes = None,
         if twin:
             raise TypeError("twin and uncertain do not go together: each draw is another scenario")
         return UncertainComparison(_engine.compare_uncertain(
-            file, edits, _choices(vary), _files(variants), baseline, list(metrics), int(uncertain),
+            file, edits, _choices(vary), _files(variants), baseline, _list(metrics), int(uncertain),
             **how))
     return Comparison(_engine.compare(file, edits, _choices(vary), _files(variants), baseline,
-                                      list(metrics), twin, **how))
+                                      _list(metrics), twin, **how))
 
 
 def choose(scenario: _Source, vary: _Changes = None, maximize: _Optional[str] = None,
@@ -209,7 +215,7 @@ def fit(logs: _Union[_File, _Sequence[_File]], name: str = "fitted", format: str
     """Makes a scenario of access logs: one path or several. `format` is told from the first lines,
     named, or described as servers do (with $ or %); `columns` names the columns of CSV and JSON
     ({"duration": "latency"}); `duration_unit` is in seconds."""
-    paths = [logs] if isinstance(logs, (str, _Path)) else list(logs)
+    paths = [logs] if isinstance(logs, (str, _os.PathLike)) else list(logs)
     return Fit(_engine.fit([_Path(path) for path in paths], name, format, dict(columns or {}),
                            duration_unit, time_is_start, service, allow_bad_lines, **how))
 

@@ -5,6 +5,7 @@ SPDX-License-Identifier: MIT
 
 import html
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,8 +80,9 @@ class Answer(Mapping):
         """Writes the result folder that the command writes, for `retrysim report` and
         `retrysim-plot`, and returns its path. An earlier result of another question there is an
         `OutputError`, unless `force` is true."""
-        self._engine.save(str(folder), force)
-        return Path(folder)
+        path = Path(folder)
+        self._engine.save(os.fspath(folder), force)
+        return path
 
     def _saved(self):
         """The result folder of the command, in a temporary place."""

@@ -3,35 +3,76 @@
 SPDX-License-Identifier: MIT
 """
 
+import numbers
+import os
+import re
 import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 
 from . import _engine
 
 
 class TemporaryFolder:
-    """A folder that is removed with the last object that needs it."""
+    """A folder that is removed with the last object that needs it, in the process that made it:
+    what fork() copies into a child still belongs to its parent."""
 
     def __init__(self):
         self.path = Path(tempfile.mkdtemp(prefix="retrysim-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        weakref.finalize(self, _remove, self.path, os.getpid())
+
+
+def _remove(folder, maker):
+    if os.getpid() == maker:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _has_control(text):
+    return any(ord(one) < 0x20 or ord(one) == 0x7F for one in text)
+
+
+def _is_plain(name):
+    """Whether it is the name of a file by itself, in whatever folder."""
+    return name not in ("", ".", "..") and "/" not in name and not _has_control(name)
+
+
+def _text_of(value):
+    """A text in quotes, as TOML has it."""
+    def escaped(one):
+        char = one.group()
+        return "\\" + char if char in '\\"' else f"\\u{ord(char):04X}"
+    return '"' + re.sub(r'[\\"\x00-\x1f\x7f]', escaped, value) + '"'
+
+
+def _key_of(key):
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _text_of(key)
 
 
 def toml_of(value):
-    """A Python value as the value of a scenario key."""
+    """A Python value as the value of a scenario key. Numbers and truth values may be of any kind:
+    those of numpy, Decimal, Fraction; arrays are lists."""
+    if isinstance(value, str):
+        return _text_of(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key_of(str(key))} = {toml_of(one)}"
+                               for key, one in value.items()) + "}"
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return repr(value)
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key} = {toml_of(one)}" for key, one in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(toml_of(one) for one in value) + "]"
+    if hasattr(value, "__index__"):
+        return str(value.__index__())
+    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+        return str(int(value))
+    if isinstance(value, numbers.Rational) and value.denominator == 1:
+        return str(int(value))
+    if hasattr(value, "__float__"):
+        return repr(float(value))
     raise TypeError(f"{value!r}: no value of a scenario is a {type(value).__name__}")
 
 
@@ -76,11 +117,20 @@ class Scenario:
 
     @classmethod
     def from_text(cls, text, name="scenario", inputs=None, set=None):
-        """A scenario from TOML text. `inputs` are the CSV files that it names, as texts."""
+        """A scenario from TOML text. `inputs` are the CSV files that it names, as texts. `name`, a
+        plain name, is what the scenario is called where the text has no `name`."""
+        if not isinstance(name, str):
+            raise TypeError(f"name: expected a text, not {name!r}")
+        if not _is_plain(name):
+            raise ValueError(f"name: {name!r} is no plain name; expected one without a slash and "
+                             "control characters")
+        inputs = dict(inputs or {})
+        for file in inputs:
+            if not _is_plain(file) or file == f"{name}.toml":
+                raise ValueError(f"inputs: {file!r} is no plain file name" if not _is_plain(file)
+                                 else f"inputs: {file!r} is the scenario itself")
         folder = TemporaryFolder()
-        for file, content in (inputs or {}).items():
-            if Path(file).name != file:
-                raise ValueError(f"inputs: {file!r} is no plain file name")
+        for file, content in inputs.items():
             (folder.path / file).write_text(content, encoding="utf-8")
         edits = edits_of(set)
         engine = _engine.load_text(text, f"{name}.toml", folder.path, edits)
@@ -123,7 +173,7 @@ class Scenario:
         """Itself if it has a file; else its text in one."""
         if self._file is not None:
             return self
-        return Scenario.from_text(self.toml(), name=self.name, inputs=self._engine.inputs())
+        return _restored(self.toml(), self.name, self._engine.inputs())
 
     @property
     def name(self):
@@ -180,6 +230,8 @@ class Scenario:
 
 
 def _restored(text, name, inputs):
+    """The scenario of a text that has its name in itself."""
+    name = name if _is_plain(name) and f"{name}.toml" not in inputs else "scenario"
     return Scenario.from_text(text, name=name, inputs=inputs)
 
 
