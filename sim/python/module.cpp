@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/retrysim.hpp>
 
+#include "kernel/stop.hpp"
 #include "python/answers.hpp"
 #include "python/arrow.hpp"
 #include "python/work.hpp"
@@ -19,7 +20,9 @@
 #include <limits>
 #include <map>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -171,11 +174,56 @@ PyFailure failure_for_python(const Failure& failure) {
   return told;
 }
 
+/// The interpreter's lock, for a call from a thread of the simulation. Before it is taken, work
+/// that has been asked to stop ends with `Interrupted`: where each call is slow, the simulation
+/// itself looks too rarely.
+class Call {
+ public:
+  Call() = default;
+
+ private:
+  struct Checked {
+    Checked() { stop_point(); }
+  };
+  Checked checked_;
+  Visit visit_;
+  py::gil_scoped_acquire lock_;
+};
+
+/// Draws numbers for the time of one call of a strategy: Python may keep the function for longer.
+class Lent {
+ public:
+  explicit Lent(Draws& draws) : draws_(std::make_shared<Draws*>(&draws)) {}
+  ~Lent() { *draws_ = nullptr; }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+
+  py::cpp_function uniform() const {
+    return py::cpp_function([draws = draws_] {
+      if (*draws == nullptr) {
+        throw std::runtime_error(
+            "uniform: the call of refresh_retry_token that it was given to has ended; it draws for "
+            "that one only");
+      }
+      return (*draws)->uniform();
+    });
+  }
+
+ private:
+  std::shared_ptr<Draws*> draws_;  // read and written with the interpreter's lock
+};
+
+bool is_truth(const py::handle& value) {
+  return PyBool_Check(value.ptr()) ||
+         std::string_view(Py_TYPE(value.ptr())->tp_name) == "numpy.bool_";
+}
+
 /// Calls the methods of a Python object; each call takes the interpreter's lock.
 class PythonStrategy final : public CustomStrategy {
  public:
   explicit PythonStrategy(py::object strategy) : strategy_(std::move(strategy)) {}
   ~PythonStrategy() override {
+    const Visit visit;
     const py::gil_scoped_acquire acquire;
     strategy_ = {};
   }
@@ -183,36 +231,46 @@ class PythonStrategy final : public CustomStrategy {
   PythonStrategy& operator=(const PythonStrategy&) = delete;
 
   Duration acquire_initial_token(std::uint64_t request, Time now) override {
-    const py::gil_scoped_acquire acquire;
-    if (!py::hasattr(strategy_, "acquire_initial_token")) return {};
-    return delay_of(strategy_.attr("acquire_initial_token")(request, now.in_seconds()));
+    const Call call;
+    constexpr const char* kMethod = "acquire_initial_token";
+    if (!py::hasattr(strategy_, kMethod)) return {};
+    return delay_of(strategy_.attr(kMethod)(request, now.in_seconds()), kMethod, "None (no delay)");
   }
 
   RetryDecision refresh_retry_token(std::uint64_t request, std::uint32_t attempts,
                                     const Failure& failure, Time now, Draws& draws) override {
-    const py::gil_scoped_acquire acquire;
-    const auto uniform = py::cpp_function([&draws] { return draws.uniform(); });
-    const py::object delay = strategy_.attr("refresh_retry_token")(
-        request, attempts, failure_for_python(failure), now.in_seconds(), uniform);
-    if (!delay.is_none()) return {Outcome::kRetry, delay_of(delay), 0};
+    const Call call;
+    constexpr const char* kMethod = "refresh_retry_token";
+    const Lent lent(draws);
+    const py::object delay = strategy_.attr(kMethod)(request, attempts, failure_for_python(failure),
+                                                     now.in_seconds(), lent.uniform());
+    if (!delay.is_none()) {
+      return {Outcome::kRetry, delay_of(delay, kMethod, "None (no retry)"), 0};
+    }
     const bool retryable = failure.error.retryable() && failure.repeatable;
     return {retryable ? Outcome::kMaxAttemptsExceeded : Outcome::kNotRetryable, {}, 0};
   }
 
   void record_success(std::uint64_t request, std::uint32_t attempts, Time now) override {
-    const py::gil_scoped_acquire acquire;
+    const Call call;
     if (!py::hasattr(strategy_, "record_success")) return;
     strategy_.attr("record_success")(request, attempts, now.in_seconds());
   }
 
  private:
-  static Duration delay_of(const py::object& value) {
+  /// What a method has returned, as a delay. Throws py::type_error and py::value_error, which name
+  /// the method and what it must return.
+  Duration delay_of(const py::object& value, const char* method, const char* or_else) const {
     if (value.is_none()) return {};
-    const auto seconds = value.cast<double>();
-    if (!(seconds >= 0) || seconds > 1e9) {
-      throw py::value_error("a strategy's delay: expected seconds from 0 to 1e9");
-    }
-    return Duration::from_seconds(seconds);
+    const double seconds = is_truth(value) ? -1 : PyFloat_AsDouble(value.ptr());
+    const bool is_number = PyErr_Occurred() == nullptr && !is_truth(value);
+    if (is_number && seconds >= 0 && seconds <= 1e9) return Duration::from_seconds(seconds);
+    PyErr_Clear();
+    const std::string expected = py::type::of(strategy_).attr("__qualname__").cast<std::string>() +
+                                 "." + method + ": expected a delay in seconds from 0 to 1e9, or " +
+                                 or_else + "; it returned " + py::repr(value).cast<std::string>();
+    if (is_number) throw py::value_error(expected);
+    throw py::type_error(expected);
   }
 
   py::object strategy_;
@@ -222,9 +280,13 @@ class PythonStrategy final : public CustomStrategy {
 
 LoadedScenario with_strategy(LoadedScenario loaded, const std::string& client,
                              const py::object& make) {
+  if (PyCallable_Check(make.ptr()) == 0) {
+    throw py::type_error("strategy: expected a class, or a function that makes strategies");
+  }
   bool found = false;
   // Shared by all threads of a run; destroyed with the interpreter's lock.
   const std::shared_ptr<py::object> factory(new py::object(make), [](py::object* held) {
+    const Visit visit;
     const py::gil_scoped_acquire acquire;
     delete held;
   });
@@ -232,7 +294,7 @@ LoadedScenario with_strategy(LoadedScenario loaded, const std::string& client,
     if (spec.name != client && client != "*") continue;
     found = true;
     spec.strategy = [factory](std::uint32_t number) -> std::unique_ptr<CustomStrategy> {
-      const py::gil_scoped_acquire acquire;
+      const Call call;
       return std::make_unique<PythonStrategy>((*factory)(number));
     };
   }
@@ -564,6 +626,7 @@ PYBIND11_MODULE(_engine, m) {
   namespace python = retrysim::python;
   m.attr("version") = RETRYSIM_VERSION;
   pybind11::register_exception_translator(python::translate);
+  pybind11::module_::import("atexit").attr("register")(pybind11::cpp_function(python::end_visits));
   python::bind_tables(m);
   python::bind_scenarios(m);
   python::bind_questions(m);

@@ -32,6 +32,12 @@ T value_of(const py::handle& value, const std::string& name, const char* expecte
   }
 }
 
+// --- The end of the interpreter ------------------------------------------------------------------
+
+std::atomic<int> visits = 0;
+std::atomic<bool> is_ending = false;
+std::thread::id ended_by;  // written before `is_ending`
+
 // --- Threads that wait for work ------------------------------------------------------------------
 
 class Hand;
@@ -60,7 +66,10 @@ class Idle {
 /// Never destroyed: its threads are there until the process ends. A child of fork() has none.
 Idle*& idle() {
   static Idle* here = [] {
-    pthread_atfork(nullptr, nullptr, [] { idle() = new Idle; });
+    pthread_atfork(nullptr, nullptr, [] {
+      idle() = new Idle;
+      visits = 0;
+    });
     return new Idle;
   }();
   return here;
@@ -109,6 +118,29 @@ class Hand {
 };
 
 }  // namespace
+
+Visit::Visit() {
+  ++visits;
+  const auto may_go_on = [] {
+    return std::this_thread::get_id() == ended_by || PyGILState_Check() != 0;
+  };
+  if (!is_ending || may_go_on()) return;
+  --visits;
+  while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+Visit::~Visit() { --visits; }
+
+void end_visits() {
+  constexpr auto kLongest = std::chrono::seconds(5);
+  ended_by = std::this_thread::get_id();
+  is_ending = true;
+  const py::gil_scoped_release release;
+  const auto until = std::chrono::steady_clock::now() + kLongest;
+  while (visits > 0 && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
 
 void Errand::over() {
   {

@@ -52,6 +52,22 @@ class Errand {
 /// run. Throws std::system_error if none can be started.
 std::shared_ptr<Errand> in_another_thread(std::function<void()> work);
 
+/// A thread is, or is about to be, with the interpreter's lock in code of Python from which it
+/// comes back to C++. To be had before the lock is asked for, and kept until it is given back. Once
+/// the interpreter ends, it kills any thread that asks for the lock, which C++ cannot bear: here
+/// such a thread waits for the end of the process instead.
+class Visit {
+ public:
+  Visit();
+  ~Visit();
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+};
+
+/// The interpreter is about to end: waits until no other thread is on a `Visit`, for a few seconds
+/// at most, and lets no other begin one. To be called with the lock, by `atexit`.
+void end_visits();
+
 /// Calls `ask` with the options in another thread and waits for it; call it with the interpreter's
 /// lock. About twenty times a second the calling thread handles signals and calls `progress`: what
 /// either raises ends the work and is raised. What `ask` throws is thrown.
@@ -80,21 +96,27 @@ auto answer_of(const Settings& settings, F&& ask) {
       failure = std::current_exception();
     }
   });
-  const auto is_over = [&] {
+  // The visit ends after the lock is held again.
+  const auto is_over = [&](std::optional<Visit>& visit) {
     const pybind11::gil_scoped_release release;
-    return errand->wait_for(std::chrono::milliseconds(50));
+    const bool over = errand->wait_for(std::chrono::milliseconds(50));
+    visit.emplace();
+    return over;
   };
   try {
     double shown = -1;
-    while (!is_over()) {
+    for (bool over = false; !over;) {
+      std::optional<Visit> visit;
+      over = is_over(visit);
+      if (over) break;
       if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
       if (const double now = share; now != shown) settings.progress(shown = now);
     }
     if (!settings.progress.is_none() && !failure) settings.progress(1.0);
   } catch (...) {
     stop = true;
-    const pybind11::gil_scoped_release release;
-    errand->wait();
+    std::optional<Visit> visit;
+    while (!is_over(visit)) visit.reset();
     throw;
   }
   if (failure) std::rethrow_exception(failure);

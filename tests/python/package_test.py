@@ -655,6 +655,21 @@ class Working(WithFolder):
         process.stdout.close()
 
 
+    def test_end_of_the_interpreter(self):
+        """A daemon thread that asks, also with a strategy, ends with the process."""
+        code = ("import retrysim, sys, threading, time\n"
+                "class Own:\n"
+                "    def __init__(self, client): pass\n"
+                "    def refresh_retry_token(self, *told): return 0.1\n"
+                "scenario = retrysim.from_text(sys.stdin.read())\n"
+                "if sys.argv[1] == 'own': scenario = scenario.with_strategy('web', Own)\n"
+                "threading.Thread(target=lambda: retrysim.run(scenario), daemon=True).start()\n"
+                "time.sleep(0.4)\n")
+        for strategy in ("none", "own"):
+            for _ in range(3):
+                done = subprocess.run([sys.executable, "-c", code, strategy], input=LONG,
+                                      text=True, capture_output=True, check=False, timeout=60)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), strategy)
 
 
 class OnceBitten:
@@ -728,6 +743,67 @@ class Strategies(WithFolder):
                 return -1.0
         with self.assertRaises(ValueError):
             retrysim.run(retrysim.load(self.small).with_strategy("web", Backwards))
+
+    def test_results_that_are_no_delays(self):
+        def found(method, value):
+            class Own(FullJitter):
+                pass
+            setattr(Own, method, lambda *told: value)
+            return retrysim.run(retrysim.load(self.small).with_strategy("web", Own))
+        for method in ("refresh_retry_token", "acquire_initial_token"):
+            for value in ("1", b"1", [], object(), True, np.bool_(True), 1j):
+                with self.assertRaisesRegex(TypeError, f"Own.{method}: expected a delay in sec"):
+                    found(method, value)
+            for value in (-1, math.nan, math.inf, 1e10):
+                with self.assertRaisesRegex(ValueError, f"Own.{method}: expected a delay in sec"):
+                    found(method, value)
+        refresh = "refresh_retry_token"
+        for value in (np.float32(0.5), np.int64(1), Decimal("0.5"), 1):
+            self.assertGreater(len(found("acquire_initial_token", value)), 0)
+        with self.assertRaises(TypeError):
+            retrysim.load(self.small).with_strategy("web", 3)
+        self.assertGreater(len(found(refresh, None)), 0)
+
+    def test_draws_only_during_its_call(self):
+        kept = []
+        class Keeper(FullJitter):
+            def refresh_retry_token(self, request, attempts, failure, now, uniform):
+                if kept:
+                    try:
+                        kept[-1]()
+                    except RuntimeError as error:
+                        refused.append(str(error))
+                kept.append(uniform)
+                return None
+        class Raises(FullJitter):
+            def refresh_retry_token(self, request, attempts, failure, now, uniform):
+                kept.append(uniform)
+                raise ZeroDivisionError
+        refused = []
+        retrysim.run(retrysim.load(self.small).with_strategy("web", Keeper))
+        self.assertEqual(len(refused), len(kept) - 1)
+        self.assertIn("has ended", refused[0])
+        with self.assertRaises(ZeroDivisionError):
+            retrysim.run(retrysim.load(self.small).with_strategy("web", Raises))
+        for uniform in (kept[0], kept[-1]):
+            with self.assertRaises(RuntimeError):
+                uniform()
+
+    def test_slow_one_is_ended(self):
+        class Slow(FullJitter):
+            def refresh_retry_token(self, request, attempts, failure, now, uniform):
+                time.sleep(0.02)
+                return 0.1
+        scenario = retrysim.load(self.small).with_strategy("web", Slow)
+        began = time.monotonic()
+        with self.assertRaises(retrysim.LimitExceeded):
+            retrysim.run(scenario, timeout=0.5)
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            retrysim.run(scenario)
+        timer.join()
+        self.assertLess(time.monotonic() - began, 10)
 
     def test_other_questions_refuse(self):
         scenario = retrysim.load(self.small).with_strategy("web", FullJitter)
