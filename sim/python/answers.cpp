@@ -17,6 +17,7 @@
 #include "report/folder/manifest.hpp"
 #include "report/folder/output.hpp"
 #include "report/folder/result_folder.hpp"
+#include "report/own_strategy.hpp"
 #include "report/prediction.hpp"
 #include "report/risk.hpp"
 #include "report/run/evaluation.hpp"
@@ -114,7 +115,11 @@ Answer answer_run(LoadedScenario scenario, const ReplicationOptions& options) {
   const auto state = std::make_shared<FoundRun>(run(std::move(scenario), options));
   return Answer({state,
                  [s = state.get()] { return retrysim::tables(s->run); },
-                 [s = state.get()] { return report::run_document(s->evaluation()); },
+                 [s = state.get()] {
+                   report::Document document = report::run_document(s->evaluation());
+                   document.notes(report::notes_on_strategies(s->run.scenario));
+                   return document;
+                 },
                  [s = state.get()] { return report::identity_of({&s->run.scenario}, "run"); },
                  {},
                  {},
@@ -150,7 +155,10 @@ Answer answer_predict(LoadedScenario scenario) {
       {state,
        [s = state.get()] { return retrysim::tables(s->prediction, s->scenario.scenario); },
        [s = state.get()] {
-         return report::prediction_document(s->scenario, s->prediction, s->planes);
+         report::Document document =
+             report::prediction_document(s->scenario, s->prediction, s->planes);
+         document.notes(report::notes_on_strategies(s->scenario));
+         return document;
        },
        [s = state.get()] { return report::identity_of({&s->scenario}, "predict"); },
        {},

@@ -9,6 +9,7 @@
 #include "python/arrow.hpp"
 #include "python/work.hpp"
 #include "report/folder/output.hpp"
+#include "report/own_strategy.hpp"
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -278,6 +279,24 @@ class PythonStrategy final : public CustomStrategy {
 
 // --- Scenarios -----------------------------------------------------------------------------------
 
+/// The name of a class, or of a function that makes strategies.
+std::string name_of(const py::object& make) {
+  const bool has_name = py::hasattr(make, "__qualname__");
+  const py::object named = has_name ? make : py::object(py::type::of(make));
+  return named.attr("__qualname__").cast<std::string>();
+}
+
+/// Of the rules of a file only those on errors apply to a group with a strategy. The others must
+/// not explain its results: nothing is known of limits, and that there are retries.
+void forget_rules(ClientSpec& spec) {
+  RetryRules rules;
+  rules.mode = RetryMode::kCustom;
+  rules.errors = spec.retry.errors;
+  rules.api = spec.retry.api;
+  rules.max_attempts = 2;  // or more
+  spec.retry = rules;
+}
+
 LoadedScenario with_strategy(LoadedScenario loaded, const std::string& client,
                              const py::object& make) {
   if (PyCallable_Check(make.ptr()) == 0) {
@@ -290,6 +309,8 @@ LoadedScenario with_strategy(LoadedScenario loaded, const std::string& client,
     const py::gil_scoped_acquire acquire;
     delete held;
   });
+  for (const std::string& note : report::notes_on_strategies(loaded))
+    std::erase(loaded.notes, note);
   for (ClientSpec& spec : loaded.scenario.clients) {
     if (spec.name != client && client != "*") continue;
     found = true;
@@ -297,8 +318,11 @@ LoadedScenario with_strategy(LoadedScenario loaded, const std::string& client,
       const Call call;
       return std::make_unique<PythonStrategy>((*factory)(number));
     };
+    forget_rules(spec);
+    report::name_strategy(loaded, spec, "Python class " + name_of(make));
   }
   if (!found) throw py::key_error("there is no client group \"" + client + "\"");
+  for (const std::string& note : report::notes_on_strategies(loaded)) loaded.notes.push_back(note);
   return loaded;
 }
 

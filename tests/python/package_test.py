@@ -789,6 +789,36 @@ class Strategies(WithFolder):
             with self.assertRaises(RuntimeError):
                 uniform()
 
+    def test_named_in_results(self):
+        """Nothing is said of the rules of the file, and no result of these is replaced."""
+        scenario = retrysim.load(self.small)
+        plain, own = retrysim.run(scenario), retrysim.run(scenario.with_strategy("*", FullJitter))
+        self.assertNotIn("quota", "".join(map(str, own.verdicts)))
+        self.assertIn("client.web retries as the Python class FullJitter says",
+                      " ".join(str(own).split()))
+        self.assertEqual(len(own.scenario.notes), len(plain.scenario.notes) + 1)
+        folder = plain.save(self.folder / "plain")
+        with self.assertRaisesRegex(retrysim.OutputError, "retry.strategy .*FullJitter"):
+            own.save(folder)
+        saved = own.save(self.folder / "own")
+        own.save(saved)
+        other = retrysim.run(scenario.with_strategy("web", FullJitter)
+                             .with_strategy("web", OnceBitten))
+        self.assertEqual(len(other.scenario.notes), len(own.scenario.notes))
+        with self.assertRaisesRegex(retrysim.OutputError, "FullJitter.*, now .*OnceBitten"):
+            other.save(saved)
+        with self.assertRaisesRegex(retrysim.InputError, "retry.strategy"):
+            retrysim.load(saved / "scenario.toml")
+        told = command("run", self.small, "--against", saved, "--out", self.folder / "now")
+        self.assertIn("Python class FullJitter", told)
+
+    def test_without_retries_in_the_file(self):
+        """A strategy retries although the file has no retries."""
+        scenario = retrysim.load(self.small, {"client.web.retry.mode": "none"})
+        own = retrysim.run(scenario.with_strategy("web", OnceBitten))
+        (row,) = own["summary"].where(client="web", metric="amplification")
+        self.assertGreater(row["mean"], 1)
+
     def test_slow_one_is_ended(self):
         class Slow(FullJitter):
             def refresh_retry_token(self, request, attempts, failure, now, uniform):

@@ -164,7 +164,9 @@ class Scenario:
         record_success(request, attempts, now).
 
         This is slow: each call waits for the interpreter. It must not ask for random numbers or
-        times of its own if runs are to be repeated.
+        times of its own if runs are to be repeated; `uniform` draws during the call only that it
+        is given to. Of the rules in `retry` those on errors still apply. Results name the class, as
+        the key `client.NAME.retry.strategy`, which no scenario file may have.
         """
         return Scenario._made(self._engine.with_strategy(client, strategy), self._file,
                               self._edits, self._folder)
