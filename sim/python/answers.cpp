@@ -126,19 +126,32 @@ Answer answer_run(LoadedScenario scenario, const ReplicationOptions& options) {
                  part_of(state, state->run.scenario)});
 }
 
+namespace {
+
+/// As the command records them, whose number of draws, if it is not the usual one, is a key.
+std::vector<std::string> options_of_draws(int draws) {
+  constexpr int kUsual = 100;
+  std::vector<std::string> options = {"--uncertain"};
+  if (draws != kUsual) options.push_back(fmt::format("--replications {}", draws));
+  return options;
+}
+
+}  // namespace
+
 Answer answer_uncertain(const Source& source, int draws, const ReplicationOptions& options) {
   UncertainPlan plan =
       plan_uncertain({.scenario = source.file, .edits = source.edits, .draws = draws}).value();
   const auto state =
       std::make_shared<const UncertainStudy>(study_uncertain(std::move(plan), options));
-  return Answer(
-      {state,
-       [s = state.get()] { return retrysim::tables(*s); },
-       [s = state.get()] { return report::uncertain_document(*s); },
-       [s = state.get()] { return report::identity_of({&s->plan.base}, "run", {"--uncertain"}); },
-       {},
-       {},
-       part_of(state, state->plan.base)});
+  return Answer({state,
+                 [s = state.get()] { return retrysim::tables(*s); },
+                 [s = state.get()] { return report::uncertain_document(*s); },
+                 [s = state.get(), draws] {
+                   return report::identity_of({&s->plan.base}, "run", options_of_draws(draws));
+                 },
+                 {},
+                 {},
+                 part_of(state, state->plan.base)});
 }
 
 Answer answer_predict(LoadedScenario scenario) {
@@ -268,13 +281,13 @@ Answer answer_compare_uncertain(const VariantsAsked& asked, int draws,
   return Answer({state,
                  [s = state.get()] { return retrysim::tables(s->comparison); },
                  [s = state.get()] { return report::uncertain_comparison_document(s->comparison); },
-                 [s = state.get()] {
+                 [s = state.get(), draws] {
                    std::vector<const LoadedScenario*> loaded;
                    for (const UncertainStudy& study : s->comparison.studies) {
                      loaded.push_back(&study.plan.base);
                    }
                    std::vector<std::string> asked_for = options_of(s->asked);
-                   asked_for.emplace_back("--uncertain");
+                   append(asked_for, options_of_draws(draws));
                    return report::identity_of(loaded, "compare", asked_for);
                  },
                  {},

@@ -440,6 +440,10 @@ class Answers(WithFolder):
                 found.save(folder)  # the same question: its answer may be replaced
                 self.assertEqual(json.loads((folder / "result.json").read_text())["options"],
                                  there)
+        open_to = ['uncertain."service.api.servers"={low=3,high=5}']
+        retrysim.run(self.small, open_to, uncertain=4).save(self.folder / "draws")
+        with self.assertRaisesRegex(retrysim.OutputError, "--replications 5"):
+            retrysim.run(self.small, open_to, uncertain=5).save(self.folder / "draws")
         plain = retrysim.compare(self.small, vary)
         with self.assertRaisesRegex(retrysim.OutputError, "--twin"):
             plain.save(self.folder / "compare")
