@@ -116,6 +116,8 @@ constexpr Variable kEnvoyVariables[] = {
     {"RESPONSE_DURATION", cut_duration_in(kInMs, 5)},
     {"RESP(X-ENVOY-UPSTREAM-SERVICE-TIME)", cut_duration_in(kInMs, 6)},
     {"RESPONSE_CODE", plain(LinePart::kStatus)},
+    {"GRPC_STATUS", plain(LinePart::kGrpc, 1)},
+    {"GRPC_STATUS_NUMBER", plain(LinePart::kGrpc, 2)},
     {"RESPONSE_FLAGS", flags_of(FlagWords::kEnvoy)},
     {"RESPONSE_FLAGS_LONG", flags_of(FlagWords::kEnvoy)},
     {"REQ(X-REQUEST-ID)", plain(LinePart::kRequest, 1)},
@@ -307,6 +309,14 @@ std::string bare(std::string_view name) {
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.') text += c;
   }
   return text;
+}
+
+/// Whether a name is that of the status of gRPC: "grpc_code", "grpc.status",
+/// "rpc.grpc.status_code", "sent_trailer_grpc_status".
+bool is_grpc_status(std::string_view name) {
+  const std::string text = bare(name);
+  return text.find("grpc") != std::string::npos &&
+         (text.ends_with("code") || text.ends_with("status") || text.ends_with("statusnumber"));
 }
 
 Meaning meaning_of_bare(std::string_view name) {
@@ -562,6 +572,7 @@ Meaning envoy_meaning(std::string name) {
   const std::string command = name.substr(0, name.find('('));
   if (command == "START_TIME" || command == "START_TIME_LOCAL") return time_of(kStart, 1);
   if (command == "EMIT_TIME") return time_of(kEnd, 3);
+  if (command == "GRPC_STATUS") return plain(LinePart::kGrpc, 1);
   if (command == "COMMON_DURATION" && name.find("DS_RX_BEG:DS_TX_END") != std::string::npos) {
     return cut_duration_in(name.ends_with(":NS)") ? kInNs : name.ends_with(":US)") ? kInUs : kInMs);
   }
@@ -587,6 +598,7 @@ Meaning meaning_in(Dialect dialect, const std::string& name) {
       break;
     default:
       known = find_variable(kNginxVariables, name);
+      if (known == nullptr && is_grpc_status(name)) return plain(LinePart::kGrpc);
   }
   return known == nullptr ? Meaning{} : *known;
 }
@@ -1423,6 +1435,7 @@ std::optional<Format> known_format(std::span<const std::string_view> lines, std:
 
 Meaning usual_meaning(std::string_view name) {
   if (name == "@t") return time_of(kEnd);  // Serilog's
+  if (is_grpc_status(name)) return plain(LinePart::kGrpc);
   std::string_view stem = name;
   const std::uint8_t unit = unit_at_end(stem);
   const auto of_whole = [&](std::string_view whole, std::string_view cut) {

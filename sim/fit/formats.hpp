@@ -35,6 +35,7 @@ enum class LinePart : std::uint8_t {
   kFilter,  ///< load tests: what the line is about
   kError,   ///< load tests: why there was no answer
   kUsers,   ///< load tests: how many there were
+  kGrpc,    ///< the status of gRPC, which HTTP has as 200
   kNothing
 };
 inline constexpr std::size_t kLineParts = static_cast<std::size_t>(LinePart::kNothing);

@@ -41,6 +41,13 @@ constexpr std::string_view kOwnHeader = "time,duration,status,service,instance,o
 
 using Names = std::set<std::string, std::less<>>;
 
+/// The status of a success.
+constexpr int kOk = 200;
+/// While a log is read, the status of a line that says 0: that of gRPC's OK, or of no answer.
+constexpr int kZero = 1000;
+/// The largest status of gRPC.
+constexpr int kLastOfGrpc = 16;
+
 constexpr std::size_t index_of(LinePart part) { return static_cast<std::size_t>(part); }
 
 /// What is wrong with a line of a request.
@@ -89,6 +96,9 @@ bool is_one_unit(std::uint8_t units) { return (units & (units - 1)) == 0; }
 /// The status in a text; 0 if it is unknown. Throws Unreadable.
 int status_of(std::string_view text) {
   constexpr int kLargest = 999;
+  if (std::ranges::any_of(text, [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; })) {
+    if (const std::optional<int> of_grpc = status_of_grpc(text)) return *of_grpc;
+  }
   if (const std::size_t last = text.find_last_of(", "); last != std::string_view::npos) {
     text = text.substr(last + 1);  // the last of several upstreams
   }
@@ -267,6 +277,57 @@ class LogParser {
     services_.erase("");
   }
 
+  /// Decides what those statuses mean that only the whole log tells. Numbers up to 16, and no
+  /// others, are of gRPC. Where most lines have no status and all others an error, statuses are
+  /// written for errors only.
+  void finish_statuses() {
+    std::size_t none = 0, zero = 0, of_grpc = 0, of_http = 0, good = 0, bad = 0;
+    constexpr int kLeastError = 400;
+    for (const Observation& row : log_.rows) {
+      const auto status = static_cast<int>(row.status);
+      if (status == 0) {
+        ++none;
+      } else if (status == kZero) {
+        ++zero;
+      } else if (status <= kLastOfGrpc) {
+        ++of_grpc;
+      } else if (!row.gave_up) {
+        ++of_http;
+        ++(status < kLeastError ? good : bad);
+      }
+    }
+    const bool is_grpc = of_http == 0 && (of_grpc > 0 || (zero > 0 && zero_is_ok_));
+    if (zero > 0 || is_grpc) {
+      for (Observation& row : log_.rows) {
+        const auto status = static_cast<int>(row.status);
+        if (status == kZero) row.status = is_grpc ? kOk : 0;
+        if (!is_grpc || status == 0 || status > kLastOfGrpc) continue;
+        const int meant = *status_of_grpc(std::to_string(status));
+        row.status = meant & 0x3ff;
+        row.gave_up = says_gave_up(meant);
+        ++(meant < kLeastError ? good : bad);
+      }
+      if (is_grpc) {
+        good += zero;
+        log_.notes.emplace_back(
+            "Statuses are numbers of gRPC: 0 is a success, and the others count as the statuses of "
+            "HTTP that they stand for, such as 14 as 503.");
+      } else {
+        none += zero;
+      }
+    }
+    if (good == 0 && bad > 0 && none > bad && !log_.load_test) {
+      for (Observation& row : log_.rows) {
+        if (row.status == 0) row.status = kOk;
+      }
+      log_.notes.push_back(fmt::format(
+          "{} of {} lines have no status, and the others have errors only: statuses are taken to "
+          "be written for errors alone, and lines without one to be successes.",
+          scenario::grouped(none), scenario::grouped(log_.rows.size())));
+    }
+    log_.has_statuses = std::ranges::any_of(log_.rows, &Observation::has_status);
+  }
+
   /// What the users of a load test did, by the law of interactive systems: users = rate x (latency
   /// + pause). The number of users must have been the same nearly all the time.
   void finish_load_test() {
@@ -414,6 +475,7 @@ class LogParser {
     if (options_.duration_unit_s && format_.has(LinePart::kDuration)) apply_unit();
     choose_clock(lines);
     note_paths();
+    note_zero();
     log_.format = format_.word;
     if (wrapping_.any()) log_.format += fmt::format(", {}", wrapping_.words());
   }
@@ -731,8 +793,9 @@ class LogParser {
 
   /// Whether lines say what a line of many requests could not: a status, or who asked for what.
   bool says_single_requests() const {
-    return format_.has(LinePart::kStatus) || format_.has(LinePart::kRequest) ||
-           format_.has(LinePart::kPath) || format_.has(LinePart::kClient);
+    return format_.has(LinePart::kStatus) || format_.has(LinePart::kGrpc) ||
+           format_.has(LinePart::kRequest) || format_.has(LinePart::kPath) ||
+           format_.has(LinePart::kClient);
   }
 
   /// Finds the column with numbers of requests. Throws BadLog if rows are of many requests each,
@@ -740,7 +803,8 @@ class LogParser {
   void find_counts(const std::string& place, const std::vector<std::string_view>& header,
                    const std::vector<std::string_view>& lines) {
     const bool no_roles = !format_.has(LinePart::kDuration) && !format_.has(LinePart::kStatus) &&
-                          !format_.has(LinePart::kRequest) && !format_.has(LinePart::kPath);
+                          !format_.has(LinePart::kGrpc) && !format_.has(LinePart::kRequest) &&
+                          !format_.has(LinePart::kPath);
     auto at = std::ranges::find_if(
         header, [](std::string_view name) { return counted_in(name) != CountedIn::kNothing; });
     if (no_roles && at == header.end()) at = std::ranges::find(header, "value");
@@ -778,7 +842,8 @@ class LogParser {
   void check_figures(const std::string& place, const std::vector<std::string>& names) const {
     const bool is_named = format_.has(LinePart::kRequest) ||
                           (format_.has(LinePart::kPath) &&
-                           (format_.has(LinePart::kClient) || format_.has(LinePart::kStatus)));
+                           (format_.has(LinePart::kClient) || format_.has(LinePart::kStatus) ||
+                            format_.has(LinePart::kGrpc)));
     if (is_said_to_be_requests() || is_named) return;
     const auto at = std::ranges::find_if(names, [&](const std::string& name) {
       const CountedIn counted = counted_in(name);
@@ -897,6 +962,7 @@ class LogParser {
     }
     choose({members_.begin(), members_.end()});
     note_paths();
+    note_zero();
     if (!had_service && format_.has(LinePart::kService) && log_.rows.size() > first_row_) {
       // The lines before this one name no service.
       services_.insert("");
@@ -908,6 +974,12 @@ class LogParser {
         keys_.resize(std::min(keys_.size(), first_row_));
       }
     }
+  }
+
+  /// Notes whether a status of 0 is a success even if all statuses are 0: that of gRPC.
+  void note_zero() {
+    const std::string& name = format_.name(LinePart::kStatus);
+    zero_is_ok_ = zero_is_ok_ || name == "code" || usual_meaning(name).part == LinePart::kGrpc;
   }
 
   /// Notes the paths of the members that are read.
@@ -984,6 +1056,14 @@ class LogParser {
       log_.load_test->timeouts += answer.gave_up ? 1 : 0;
     }
     int status = load_test_ ? answer.status : status_of(text(LinePart::kStatus));
+    if (format_.has(LinePart::kGrpc) && !is_nothing(text(LinePart::kGrpc))) {
+      const std::optional<int> of_grpc = status_of_grpc(text(LinePart::kGrpc));
+      if (!of_grpc) {
+        throw Unreadable{
+            fmt::format("\"{}\" is not a status of gRPC", shown(text(LinePart::kGrpc)))};
+      }
+      if (*of_grpc != kOk || status == 0) status = *of_grpc;
+    }
     const bool says_nothing = format_.meaning(LinePart::kFlags).flags == FlagWords::kEnvoy ||
                               format_.meaning(LinePart::kFlags).flags == FlagWords::kCloudFront;
     const bool gave_up =
@@ -992,6 +1072,7 @@ class LogParser {
          flags_say_gave_up(format_.meaning(LinePart::kFlags).flags, text(LinePart::kFlags))) ||
         (says_nothing && !is_nothing(text(LinePart::kStatus)) && status == 0);
     if (gave_up && !says_gave_up(status)) status = kClientGaveUp;
+    if (!load_test_ && status == 0 && text(LinePart::kStatus).ends_with('0')) status = kZero;
     const std::optional<std::int64_t> duration = duration_of(values, *time);
 
     if (is_health_check(text(LinePart::kPath), text(LinePart::kAgent))) {
@@ -1028,7 +1109,6 @@ class LogParser {
         log_.has_keys = true;
       }
     }
-    log_.has_statuses |= row.status != 0;
     log_.has_durations |= row.has_duration;
     log_.times_are_starts = is_start;
     while (*time % log_.time_resolution_ns != 0) log_.time_resolution_ns /= 1000;
@@ -1204,7 +1284,8 @@ class LogParser {
                                 std::isalpha(static_cast<unsigned char>(text.front())) == 0);
     };
     bool expected = false;
-    for (const LinePart part : {LinePart::kDuration, LinePart::kStatus, LinePart::kPath}) {
+    for (const LinePart part :
+         {LinePart::kDuration, LinePart::kStatus, LinePart::kGrpc, LinePart::kPath}) {
       if (says(part)) return;
       expected = expected || format_.has(part);
     }
@@ -1354,8 +1435,9 @@ class LogParser {
   }
 
   void check_that_they_are_requests() const {
-    for (const LinePart part : {LinePart::kDuration, LinePart::kStatus, LinePart::kPath,
-                                LinePart::kRequest, LinePart::kClient, LinePart::kService}) {
+    for (const LinePart part :
+         {LinePart::kDuration, LinePart::kStatus, LinePart::kGrpc, LinePart::kPath,
+          LinePart::kRequest, LinePart::kClient, LinePart::kService}) {
       if (format_.has(part)) return;
     }
     std::vector<std::string> others;
@@ -1462,6 +1544,7 @@ class LogParser {
   std::size_t first_row_ = 0;  // first row of the file
   bool takes_wrapper_time_ = false, is_iis_ = false, is_logfmt_ = false;
   bool request_time_is_time_ = false;  // JSON: the member requestTime has a time
+  bool zero_is_ok_ = false;            // a status of 0 is one of gRPC, by its column's name
   bool times_are_local_ = false;       // times of some file have no offset
   std::size_t w3c_fields_ = 0;
   std::string w3c_date_;  // date in the file's head; empty if there is none
@@ -1646,6 +1729,7 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
   }
   parser.check_identity();
   parser.finish_load_test();
+  parser.finish_statuses();
   if (log.has_durations) {
     log.order_factor = factor_by_order(log.rows, log.time_resolution_ns, log.times_are_starts);
   }

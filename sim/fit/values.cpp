@@ -10,7 +10,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
+#include <string>
 #include <utility>
 
 namespace retrysim::fit {
@@ -180,6 +182,52 @@ std::optional<std::int64_t> parse_duration_with_units(std::string_view text) {
   }
   if (!(ns <= static_cast<double>(Observation::kLongestNs))) return std::nullopt;
   return std::llround(ns);
+}
+
+std::optional<int> status_of_grpc(std::string_view text) {
+  struct Code {
+    std::string_view name;
+    int status;
+  };
+  // In the order of their numbers.
+  static constexpr Code kCodes[] = {{"ok", 200},
+                                    {"cancelled", 499},
+                                    {"unknown", 500},
+                                    {"invalidargument", 400},
+                                    {"deadlineexceeded", 504},
+                                    {"notfound", 404},
+                                    {"alreadyexists", 409},
+                                    {"permissiondenied", 403},
+                                    {"resourceexhausted", 429},
+                                    {"failedprecondition", 400},
+                                    {"aborted", 409},
+                                    {"outofrange", 400},
+                                    {"unimplemented", 501},
+                                    {"internal", 500},
+                                    {"unavailable", 503},
+                                    {"dataloss", 500},
+                                    {"unauthenticated", 401}};
+  std::string letters, digits;
+  for (const char c : text) {
+    if (c >= 'A' && c <= 'Z') letters += static_cast<char>(c - 'A' + 'a');
+    if (c >= 'a' && c <= 'z') letters += c;
+    if (c >= '0' && c <= '9') digits += c;
+  }
+  if (letters.empty()) {
+    constexpr std::size_t kMostDigits = 2;
+    if (digits != text || digits.empty() || digits.size() > kMostDigits) return std::nullopt;
+    const auto number = static_cast<std::size_t>(std::stoi(digits));
+    return number < std::size(kCodes) ? std::optional(kCodes[number].status) : std::nullopt;
+  }
+  std::string_view name = letters;
+  for (const std::string_view type : {"grpc", "statuscode", "codes", "code"}) {
+    if (name.starts_with(type) && name != type) name.remove_prefix(type.size());
+  }
+  if (name == "canceled") name = "cancelled";
+  for (const Code& code : kCodes) {
+    if (code.name == name) return code.status;
+  }
+  return std::nullopt;
 }
 
 std::uint64_t hash_of(std::string_view text) {

@@ -28,6 +28,11 @@ std::optional<double> parse_number(std::string_view text);
 /// if it is not one, or longer than 39 hours.
 std::optional<std::int64_t> parse_duration_with_units(std::string_view text);
 
+/// The status of HTTP that a status of gRPC stands for (google/rpc/code.proto), OK for 200: by
+/// number from 0 to 16, or by name in any spelling, `DEADLINE_EXCEEDED`, `DeadlineExceeded`,
+/// `StatusCode.UNAVAILABLE`, `14 UNAVAILABLE`. Empty if it is none.
+std::optional<int> status_of_grpc(std::string_view text);
+
 /// A hash of a text; 0 for an empty text, or `-`.
 std::uint64_t hash_of(std::string_view text);
 
