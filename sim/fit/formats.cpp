@@ -232,7 +232,7 @@ constexpr UsualNames kUsualNames[] = {
      "httprequest.remoteip|xforwardedfor|ip|remotehost"},
     {plain(LinePart::kPath),
      "path|uri|requesturi|url|requestpath|request.uri|req.url|requestline|endpoint|route|"
-     "url.path|http.target|httprequest.requesturl|target|resource"},
+     "url.path|http.target|httprequest.requesturl|target|resource|resourcepath|routekey"},
     {flags_of(FlagWords::kEnvoy), "responseflags"},
     {flags_of(FlagWords::kNginx), "requestcompletion"},
     {plain(LinePart::kAgent),
@@ -243,7 +243,7 @@ constexpr UsualNames kUsualNames[] = {
 /// Members of these objects count like members of the line itself.
 constexpr std::string_view kUsualParents =
     "http|req|request|res|resp|response|context|ctx|fields|data|event|attributes|httprequest|"
-    "access|"
+    "access|requestcontext|"
     "nginx|jsonpayload|payload|extra|record|log|properties|tags|details|meta|info";
 
 bool is_among(std::string_view words, std::string_view word) {

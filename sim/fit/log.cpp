@@ -448,6 +448,7 @@ class LogParser {
     first_row_ = log_.rows.size();
     first_line_ = head.front().first;
     takes_wrapper_time_ = is_iis_ = is_logfmt_ = request_time_is_time_ = false;
+    path_is_request_ = false;
     w3c_fields_ = 0;
     w3c_date_.clear();
     w3c_days_ns_ = w3c_latest_ns_ = 0;
@@ -758,7 +759,27 @@ class LogParser {
       if (is_role && options_.columns.contains(static_cast<Role>(meaning.part))) continue;
       take(place, meaning);
     }
+    // Beside another name of requests, nginx's "request" is the request line.
+    constexpr std::uint8_t kLast = 250;
+    for (std::size_t place = 0; place < names.size(); ++place) {
+      if (names[place] == format_.name(LinePart::kRequest) || !is_request(names[place])) continue;
+      take(place, {LinePart::kPath, kNoUnit, false, kLast, FlagWords::kNone, false});
+    }
+    path_is_request_ =
+        is_request(format_.name(LinePart::kPath)) && !options_.columns.contains(Role::kPath);
     if (options_.duration_unit_s && format_.has(LinePart::kDuration)) apply_unit();
+  }
+
+  /// Whether a column is called "request", as a request line is, and as a name of one may be.
+  static bool is_request(std::string_view name) {
+    name = name.substr(name.rfind('.') + 1);
+    return name == "request" || name == "Request";
+  }
+
+  /// Whether a text is a request line, a path or an address.
+  static bool is_request_line(std::string_view text) {
+    return text.find(' ') != std::string_view::npos || text.starts_with('/') ||
+           text.find("://") != std::string_view::npos;
   }
 
   void check_columns(const std::string& place, const std::vector<std::string_view>& names) const {
@@ -1091,8 +1112,9 @@ class LogParser {
     row.gave_up = gave_up;
     if (duration && !is_start && !is_pending()) row.start_ns -= *duration;
     std::string_view request = text(LinePart::kRequest), path = text(LinePart::kPath);
-    if (request.find(' ') != std::string_view::npos || request.starts_with('/')) {
-      if (path.empty()) path = request;  // a request line
+    if (path_is_request_ && !is_request_line(path)) path = "";
+    if (is_request_line(request)) {
+      if (path.empty()) path = request;
       request = "";
     }
     row.request = hash_of(request) & ~Observation::kKeyBit;
@@ -1544,6 +1566,7 @@ class LogParser {
   std::size_t first_row_ = 0;  // first row of the file
   bool takes_wrapper_time_ = false, is_iis_ = false, is_logfmt_ = false;
   bool request_time_is_time_ = false;  // JSON: the member requestTime has a time
+  bool path_is_request_ = false;       // the path is that of the column "request"
   bool zero_is_ok_ = false;            // a status of 0 is one of gRPC, by its column's name
   bool times_are_local_ = false;       // times of some file have no offset
   std::size_t w3c_fields_ = 0;

@@ -110,3 +110,20 @@ TEST_CASE("statuses of gRPC are read by number and by name") {
   }
   CHECK(fit_log(read_statuses(json)).error_share == 0.25);
 }
+
+TEST_CASE("a request line is the path, whatever its column is called") {
+  const auto keys = [](const std::string& members) {
+    std::string json;
+    for (int i = 0; i < 40; ++i) {
+      json += fmt::format(R"({{"time":{},"request_time":0.0{},"status":200,"remote_addr":"a",)",
+                          1'747'130'400 + i, 1 + i % 7) +
+              fmt::format(fmt::runtime(members), i) + "}\n";
+    }
+    return read_statuses(json).has_keys;
+  };
+  CHECK(keys(R"("request":"GET /x HTTP/1.1","request_id":"id{}")"));
+  CHECK(keys(R"("request_id":"id{}","request":"GET /x?a=1 HTTP/1.1","uri":"/x")"));
+  CHECK(keys(R"("requestId":"id{}","resourcePath":"/pets/{{id}}")"));
+  CHECK(keys(R"("requestId":"id{}","routeKey":"GET /pets")"));
+  CHECK_FALSE(keys(R"("request_id":"id{0}","request":"another{0}")"));
+}
