@@ -2,6 +2,7 @@
 #include "fit/fit.hpp"
 
 #include "fit/coarse.hpp"
+#include "fit/counts.hpp"
 #include "fit/laws.hpp"
 #include "kernel/stop.hpp"
 #include "scenario/text/document.hpp"
@@ -456,56 +457,25 @@ void leave_out_silences(const Log& log, Fit& fit) {
 
 /// Fits a monitoring export, which tells only when requests arrive.
 Fit fit_export(const Log& log) {
-  const std::vector<Count>& counts = log.counts;
-  if (counts.size() < kMinLines) {
-    throw BadLog(fmt::format("the log has {}; {} are needed at least", lines_words(counts.size()),
-                             kMinLines));
+  if (log.counts.size() < kMinLines) {
+    throw BadLog(fmt::format("the log has {}; {} are needed at least",
+                             lines_words(log.counts.size()), kMinLines));
   }
-  // The width is the most frequent distance.
-  std::map<std::int64_t, std::size_t> distances;
-  for (std::size_t i = 1; i < counts.size(); ++i) {
-    ++distances[counts[i].time_ns - counts[i - 1].time_ns];
-  }
-  const auto often =
-      std::ranges::max_element(distances, {}, [](const auto& distance) { return distance.second; });
-  const std::int64_t width = often->first;
-  if (width <= 0) throw BadLog("most counts of the log have the same time");
+  std::vector<Count> counts = log.counts;
+  std::ranges::stable_sort(counts, {}, &Count::series);
+  const std::int64_t width = usual_distance(counts);
+  if (width <= 0) throw BadLog("all counts of the log have the same time");
   // A rate is that of the whole bucket.
   const double in_unit = log.counted_in == CountedIn::kSecond   ? seconds(width)
                          : log.counted_in == CountedIn::kMinute ? seconds(width) / 60
                                                                 : 1;
   Fit fit;
-  fit.origin_ns = counts.front().time_ns;
-  constexpr std::size_t kMaxBuckets = 1'000'000;
-  std::vector<double> in_bucket;
-  // Samples of a rate in each bucket: series of the same time add up, and those of several times
-  // have a mean.
-  std::vector<std::uint32_t> times;
-  const bool is_rate = log.counted_in == CountedIn::kSecond || log.counted_in == CountedIn::kMinute;
-  std::int64_t last_ns = 0;
-  std::size_t missing = 0;
-  for (const Count& count : counts) {
-    // Times may be off by less than half of a bucket.
-    const auto at = static_cast<std::size_t>((count.time_ns - fit.origin_ns + width / 2) / width);
-    if (at >= kMaxBuckets) {
-      throw BadLog(fmt::format("the counts have pauses: they would be more than {} of {} each",
-                               kMaxBuckets, time_words(seconds(width))));
-    }
-    missing += at - std::min(at, in_bucket.size());
-    if (!in_bucket.empty()) {
-      in_bucket.resize(std::max(at, in_bucket.size()), in_bucket.back());
-      times.resize(in_bucket.size(), times.back());
-    }
-    if (at < in_bucket.size()) {
-      in_bucket[at] += in_unit * count.requests;
-      if (is_rate && count.time_ns != last_ns) ++times[at];
-    } else {
-      in_bucket.push_back(in_unit * count.requests);
-      times.push_back(1);
-    }
-    last_ns = count.time_ns;
-  }
-  for (std::size_t i = 0; i < in_bucket.size(); ++i) in_bucket[i] /= times[i];
+  fit.notes = log.notes;
+  fit.origin_ns = log.counts.front().time_ns;
+  const bool are_rates =
+      log.counted_in == CountedIn::kSecond || log.counted_in == CountedIn::kMinute;
+  auto [in_bucket, missing] = bucketed(counts, fit.origin_ns, width, are_rates);
+  for (double& number : in_bucket) number *= in_unit;
   if (std::ranges::all_of(in_bucket, [](double n) { return n == 0; })) {
     throw BadLog("the counts of the log are all 0");
   }

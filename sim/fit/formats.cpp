@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -1473,9 +1474,22 @@ CountedIn counted_in(std::string_view name) {
   }
   text = bare(text);
   if (is_among("count|requests|requestcount|requestscount|numrequests|numberofrequests|nrequests|"
-               "reqcount|reqs|totalrequests",
+               "reqcount|reqs",
                text)) {
     return CountedIn::kInterval;
+  }
+  // Counters as Prometheus names them: "http_requests_total", "request_duration_seconds_count".
+  const auto is_about = [&](std::initializer_list<std::string_view> words) {
+    return std::ranges::any_of(
+        words, [&](std::string_view word) { return text.find(word) != std::string::npos; });
+  };
+  const bool is_total =
+      text.starts_with("total") || text.ends_with("total") || text.starts_with("cumulative") ||
+      text.ends_with("counter") ||
+      (text.ends_with("count") && is_about({"secondscount", "durationcount", "latencycount"}));
+  if (is_total && is_about({"request", "req", "queries", "query", "calls", "hits", "handled"}) &&
+      !is_about({"fail", "error", "5xx", "4xx", "bytes", "size", "retr", "time", "reject"})) {
+    return CountedIn::kTotal;
   }
   for (const auto& [unit, short_name, counted] :
        {std::tuple{std::string_view("second|sec|s"), 's', CountedIn::kSecond},
@@ -1491,6 +1505,15 @@ CountedIn counted_in(std::string_view name) {
     }
   }
   return CountedIn::kNothing;
+}
+
+bool is_of_series(std::string_view name) {
+  const std::string text = bare(name.substr(name.rfind('.') + 1));
+  return is_among(
+      "host|hostname|instance|instanceid|pod|podname|podid|node|nodename|server|servername|"
+      "machine|container|containername|containerid|replica|shard|worker|backend|upstream|target|"
+      "zone|region|az|availabilityzone|dc|datacenter|cluster|job|ip|address",
+      text);
 }
 
 bool is_of_many(std::string_view name) {

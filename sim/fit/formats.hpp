@@ -139,11 +139,15 @@ std::optional<Format> known_format(std::span<const std::string_view> lines, std:
 /// The meaning of columns or members with usual names.
 Meaning usual_meaning(std::string_view name);
 
-/// In what a column of a monitoring export counts requests: in its interval, or as a rate.
-enum class CountedIn : std::uint8_t { kNothing, kInterval, kSecond, kMinute };
+/// In what a column of a monitoring export counts requests: in its interval, as a rate, or since
+/// the start of a counter.
+enum class CountedIn : std::uint8_t { kNothing, kInterval, kSecond, kMinute, kTotal };
 
 /// What the name of a column of numbers of requests says: "requests", "rps".
 CountedIn counted_in(std::string_view name);
+
+/// Whether a column's name tells several series of an export apart: "instance", "pod".
+bool is_of_series(std::string_view name);
 
 /// Whether a column's name is that of a figure of many requests rather than of one: an average, a
 /// quantile, a largest value.

@@ -4,6 +4,7 @@
 #include <retrysim/simulation.hpp>
 
 #include "fit/coarse.hpp"
+#include "fit/counts.hpp"
 #include "fit/formats.hpp"
 #include "fit/laws.hpp"
 #include "fit/lines.hpp"
@@ -22,6 +23,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <set>
 #include <span>
 #include <tuple>
@@ -275,6 +277,47 @@ class LogParser {
     log_.rows.resize(kept);
     log_.no_service += unnamed;
     services_.erase("");
+  }
+
+  /// Makes numbers of requests in intervals out of those that counters have had since their start.
+  /// Throws BadLog if numbers only grow, and it is not said that they are a counter's.
+  void finish_counts() {
+    if (log_.counts.empty()) return;
+    // A word of its own in nearly each line tells no series.
+    if (2 * series_.size() > log_.counts.size()) {
+      for (Count& count : log_.counts) count.series = 0;
+      series_.clear();
+    }
+    const bool added = add_up_same_times(log_.counts);
+    const bool is_total = log_.counted_in == CountedIn::kTotal;
+    const Steps steps = steps_of(log_.counts);
+    if (log_.counted_in == CountedIn::kInterval && steps.only_grow() && 2 * steps.up >= steps.all &&
+        steps.down == steps.resets) {
+      throw BadLog(fmt::format(
+          "the numbers in the column \"{0}\" only grow, like those of a counter since its start; "
+          "if "
+          "they are, call the column requests_total; if each is the number in its interval, write "
+          "it as a rate, requests_per_second",
+          shown(count_name_)));
+    }
+    if (is_total && steps.only_grow()) {
+      log_.counts = differences(log_.counts);
+      log_.notes.push_back(fmt::format(
+          "The numbers in the column {} grow, as those of a counter since its start: what counts "
+          "is "
+          "their differences{}.",
+          shown(count_name_),
+          steps.down == 0   ? std::string()
+          : steps.down == 1 ? std::string("; the counter began again once")
+                            : fmt::format("; counters began again {} times", steps.down)));
+    }
+    if (is_total) log_.counted_in = CountedIn::kInterval;
+    if (series_.size() > 1) {
+      log_.notes.push_back(fmt::format("The numbers of {} series (by {}) are added up.",
+                                       series_.size(), shown(series_names_)));
+    } else if (added) {
+      log_.notes.emplace_back("Several numbers of the same time are added up.");
+    }
   }
 
   /// Decides what those statuses mean that only the whole log tells. Numbers up to 16, and no
@@ -829,10 +872,10 @@ class LogParser {
     auto at = std::ranges::find_if(
         header, [](std::string_view name) { return counted_in(name) != CountedIn::kNothing; });
     if (no_roles && at == header.end()) at = std::ranges::find(header, "value");
-    if (no_roles && at != header.end()) return take_counts(header, at);
+    if (no_roles && at != header.end()) return take_counts(header, lines, at);
     if (is_said_to_be_requests()) return;
     if (at == header.end()) return check_figures(place, {header.begin(), header.end()});
-    if (!says_single_requests()) return take_counts(header, at);
+    if (!says_single_requests()) return take_counts(header, lines, at);
     const auto column = static_cast<std::size_t>(at - header.begin());
     const bool always_one = std::ranges::all_of(lines.begin() + 1, lines.end(), [&](auto line) {
       return !split_csv(line, fields_) || fields_.size() <= column || fields_[column] == "1";
@@ -846,8 +889,10 @@ class LogParser {
   }
 
   void take_counts(const std::vector<std::string_view>& header,
+                   const std::vector<std::string_view>& lines,
                    std::vector<std::string_view>::const_iterator at) {
     count_ = static_cast<std::size_t>(at - header.begin());
+    count_name_ = *at;
     const CountedIn counted = *at == "value" ? CountedIn::kInterval : counted_in(*at);
     if (!log_.counts.empty() && log_.counted_in != counted) {
       throw BadLog("some files have numbers of requests, others rates: fit one kind");
@@ -855,8 +900,51 @@ class LogParser {
     log_.counted_in = counted;
     // A duration beside a number of requests is their average.
     for (std::size_t part = 0; part < kLineParts; ++part) {
-      if (static_cast<LinePart>(part) != LinePart::kTime) format_.meanings[part] = {};
+      const auto its = static_cast<LinePart>(part);
+      if (its != LinePart::kTime && its != LinePart::kService) format_.meanings[part] = {};
     }
+    find_series(header, lines);
+  }
+
+  /// Finds the columns that tell several series apart: by their names, or since all that is in them
+  /// is words.
+  void find_series(const std::vector<std::string_view>& header,
+                   const std::vector<std::string_view>& lines) {
+    constexpr std::size_t kLinesSeen = 100;
+    series_columns_.clear();
+    series_names_.clear();
+    const auto is_word = [](std::string_view text) {
+      return !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0 &&
+             !parse_log_time(text);
+    };
+    for (std::size_t i = 0; i < header.size(); ++i) {
+      const bool is_known =
+          i == *count_ || i == format_.places[index_of(LinePart::kTime)] ||
+          (format_.has(LinePart::kService) && i == format_.places[index_of(LinePart::kService)]);
+      if (is_known || usual_meaning(header[i]).part == LinePart::kTime) continue;
+      bool are_words = lines.size() > 1;
+      for (std::size_t n = 1; n < std::min(lines.size(), kLinesSeen) && are_words; ++n) {
+        are_words = split_csv(lines[n], fields_) && fields_.size() > i && is_word(fields_[i]);
+      }
+      if (!are_words && !is_of_series(header[i])) continue;
+      series_columns_.push_back(i);
+      series_names_ += fmt::format("{}{}", series_names_.empty() ? "" : ", ", header[i]);
+    }
+  }
+
+  /// The number of the series that the fields of a line are of.
+  std::uint32_t series_of_line() {
+    constexpr std::size_t kMost = 10'000;
+    std::uint64_t key = 0;
+    for (const std::size_t column : series_columns_) {
+      key = key * 0x9e3779b97f4a7c15u;
+      if (column < fields_.size()) key ^= hash_of(fields_[column]);
+    }
+    const auto at = series_.find(key);
+    if (at != series_.end()) return at->second;
+    if (series_.size() >= kMost) return 0;
+    const auto next = static_cast<std::uint32_t>(series_.size());
+    return series_.emplace(key, next).first->second;
   }
 
   /// Throws BadLog if columns or members are figures of many requests.
@@ -869,7 +957,8 @@ class LogParser {
     const auto at = std::ranges::find_if(names, [&](const std::string& name) {
       const CountedIn counted = counted_in(name);
       return is_of_many(name) || counted == CountedIn::kSecond || counted == CountedIn::kMinute ||
-             (counted == CountedIn::kInterval && !says_single_requests());
+             ((counted == CountedIn::kInterval || counted == CountedIn::kTotal) &&
+              !says_single_requests());
     });
     if (at == names.end()) return;
     throw BadLog(fmt::format(
@@ -1066,7 +1155,8 @@ class LogParser {
       if (!value || *value > kMaxCounted) {
         throw Unreadable{fmt::format("\"{}\" is not a count", shown(fields_[*count_]))};
       }
-      log_.counts.push_back({*time, *value});
+      if (format_.has(LinePart::kService) && !is_of_service(text(LinePart::kService))) return;
+      log_.counts.push_back({*time, *value, series_of_line()});
       return;
     }
     if (text(LinePart::kPath) == "<BADREQ>") throw NoRequest{"no request came over the connection"};
@@ -1572,8 +1662,12 @@ class LogParser {
   std::size_t w3c_fields_ = 0;
   std::string w3c_date_;  // date in the file's head; empty if there is none
   std::int64_t w3c_days_ns_ = 0, w3c_latest_ns_ = 0;  // since then
-  std::optional<std::size_t> count_;                  // CSV: the column with numbers of requests
-  std::optional<std::int64_t> first_time_ns_;         // first time in the file, as lines have it
+  std::string count_name_;                            // name of the column with numbers of requests
+  std::vector<std::size_t> series_columns_;
+  std::string series_names_;
+  std::map<std::uint64_t, std::uint32_t> series_;  // by a hash of what these columns have
+  std::optional<std::size_t> count_;               // CSV: the column with numbers of requests
+  std::optional<std::int64_t> first_time_ns_;      // first time in the file, as lines have it
   struct SetBack {
     std::uint64_t line = 0;
     /// How far the clock went back; how far that is behind the file's first time.
@@ -1606,7 +1700,7 @@ void check_services(const LogOptions& options, const Names& services, const Log&
         some_have_none ? "some lines of the log name no service" : "the log has several services",
         options.part("service"), shown(fmt::format("{}", fmt::join(names, ", ")))));
   }
-  if (!options.service.empty() && log.rows.empty() && !services.empty()) {
+  if (!options.service.empty() && log.rows.empty() && log.counts.empty() && !services.empty()) {
     throw BadLog(fmt::format("the log has no lines of service \"{}\"; {}", shown(options.service),
                              names.empty()
                                  ? "no line names a service"
@@ -1740,6 +1834,7 @@ Log read_log(const std::vector<std::string>& files, const LogOptions& options) {
     if (!log.rows.empty()) {
       throw BadLog("some files are access logs, others have numbers of requests: fit one kind");
     }
+    parser.finish_counts();
     kernel::sort(log.counts, {}, &Count::time_ns);
     check_span(log.counts.front().time_ns, log.counts.back().time_ns);
     return log;

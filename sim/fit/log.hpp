@@ -139,6 +139,7 @@ struct BadLine {
 struct Count {
   std::int64_t time_ns = 0;
   double requests = 0;
+  std::uint32_t series = 0;  ///< of which host or the like, numbered in the order of the log
 };
 
 struct Log {
