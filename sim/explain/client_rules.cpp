@@ -600,6 +600,13 @@ Found retries_idle(const GroupCase& c) {
   const double retried = 1 - 1 / std::max(1.0, tried);
   if (retried <= 0 && unsent > 0) return std::nullopt;
   const bool hedges = c.client.retry.hedging.enabled;
+  // Attempts that fail are tried again; all others that follow the first are hedges.
+  const auto results = [&](AttemptResult r) {
+    return c.total.results[static_cast<std::size_t>(r)];
+  };
+  const bool fails = results(AttemptResult::kThrottled) + results(AttemptResult::kError) +
+                         results(AttemptResult::kTimeout) >
+                     0;
   FigureSource all = metric(c, "attempts");
   if (unsent > 0) {
     all = std::move(all) + weighted(c, "unconnected_per_request", "requests") +
@@ -609,8 +616,11 @@ Found retries_idle(const GroupCase& c) {
   const FigureSource source = number(1) - metric(c, "requests") / std::move(all);
   return Finding{
       retried > 0
-          ? say("retries cost next to nothing here: {} of the attempts{}", share(retried, source),
-                unsent > 0 ? Words(", sent or not") : Words(""))
+          ? say("{} cost next to nothing here: {} of the attempts{}",
+                !hedges ? Words("retries")
+                : fails ? Words("hedges and retries")
+                        : Words("hedges"),
+                share(retried, source), unsent > 0 ? Words(", sent or not") : Words(""))
           : say("{} cost nothing here: {} was {}", hedges ? Words("hedges") : Words("retries"),
                 claim("none", metric(c, "retries") == number(0)),
                 hedges ? Words("sent") : Words("needed")),

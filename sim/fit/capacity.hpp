@@ -95,6 +95,9 @@ struct FittedCapacity {
   std::vector<PossibleWait> possible_waits;  ///< the numbers of servers behind `wait_share`
   /// Every request is served in this time, and waits for the rest of its duration.
   std::optional<double> constant_s;
+  /// The step of the durations, if it is so long that requests come within it of which cannot be
+  /// told who waited; 0: it is short.
+  double coarse_step_s = 0;
   std::size_t waited = 0;                 ///< requests that waited if there are `servers` servers
   double busy = 0;                        ///< requests under way on average
   std::vector<DurationAtLoad> durations;  ///< by the number of others that requests found

@@ -272,6 +272,23 @@ std::optional<std::int64_t> step_of_durations(std::span<const Visit> visits) {
   return different.size() < kFewest ? std::nullopt : std::optional(step_ns);
 }
 
+/// The step of durations, if it is a good part of them and one request or more comes within it:
+/// then they do not tell who found whom under way. 0: it is short.
+double coarse_step(std::span<const Visit> visits) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  constexpr double kGoodPart = 0.1;
+  const bool whole_seconds = std::ranges::all_of(
+      visits, [](const Visit& v) { return (v.end_ns - v.start_ns) % kSecond == 0; });
+  const double step_s = seconds(whole_seconds ? kSecond : step_of_durations(visits).value_or(0));
+  const double span_s = seconds(visits.back().start_ns - visits.front().start_ns);
+  double mean_s = 0;
+  for (const Visit& v : visits) {
+    mean_s += seconds(v.end_ns - v.start_ns) / static_cast<double>(visits.size());
+  }
+  const double come = span_s > 0 ? step_s * static_cast<double>(visits.size()) / span_s : 0;
+  return come >= 1 && step_s >= kGoodPart * mean_s ? step_s : 0;
+}
+
 /// The median of estimates for parts of the log; an incident affects few parts.
 std::size_t servers_of_parts(std::span<const Visit> visits, std::int64_t resolution_ns) {
   constexpr std::size_t kPieces = 9, kFewest = 100;
@@ -325,6 +342,7 @@ void find_capacity(const Log& log, const std::vector<Visit>& visits,
   for (const std::string& note : fit.incidents.notes) fit.notes.push_back(note);
   if (!fit.capacity) return;
   FittedCapacity& c = *fit.capacity;
+  c.coarse_step_s = coarse_step(visits);
   for (Incident& i : fit.incidents.found) {
     if (!i.capacity) continue;
     // The capacity left, relative to the number of servers that is played.
@@ -805,6 +823,13 @@ std::string capacity_words(const FittedCapacity& c) {
   if (c.contradictory) {
     return fmt::format("No number of servers explains the durations: the scenario has {}.",
                        servers(c.low));
+  }
+  if (c.coarse_step_s > 0) {
+    return fmt::format(
+        "The number of servers cannot be told from this log: durations are multiples of {}, which "
+        "does not say who found the service busy (at most {} were under way at once). There {} at "
+        "least {}.",
+        time_words(c.coarse_step_s), c.most_under_way, c.low == 1 ? "is" : "are", servers(c.low));
   }
   return fmt::format(
       "The number of servers cannot be told from this log: too few requests found the service busy "
