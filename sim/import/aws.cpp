@@ -16,6 +16,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -151,18 +153,20 @@ class AwsReader {
     return name.starts_with("AWS_") && is_about_retries(plain(name));
   }
 
-  /// Reads the variables of a container, which are a client of their own.
+  /// Reads the variables of a container, which are a client of their own; `name` is empty if there
+  /// is only one.
   void read_container(const std::string& name,
                       const std::vector<std::pair<std::string, Field>>& variables) {
     section_ = name;
     for (const auto& [variable, value] : variables) {
       const std::string place = value.place();
       number_ = std::atoi(place.c_str());
-      if (is_about_retries_of_aws(variable) && !value.is_text()) {
+      // A name alone takes the value of where Compose runs.
+      if (is_about_retries_of_aws(variable) && (!value.is_text() || value.plain() == variable)) {
         fail(fmt::format("{} is filled in elsewhere; put its value here", variable));
       }
       if (variable.starts_with("AWS_") && value.is_text()) {
-        place_ = fmt::format("{}: {}", name, variable);
+        place_ = name.empty() ? variable : fmt::format("{}: {}", name, variable);
         read_variable(variable, value_of(variable, value));
       }
     }
@@ -386,48 +390,98 @@ class AwsReader {
   int number_ = 0;
 };
 
-/// A container of Compose, Kubernetes or ECS, with the variables that it is given.
+/// A container of Compose, Kubernetes or ECS, or a function of Lambda, with the variables that it
+/// is given.
 struct Container {
   std::string name;
   std::vector<std::pair<std::string, Field>> variables;
 };
 
-/// The variables of a map or list of Compose, or of a list of names and values.
-std::vector<std::pair<std::string, Field>> variables_in(const Field& environment) {
-  std::vector<std::pair<std::string, Field>> all = environment.members();
-  for (const Field& item : environment.items()) {
-    if (item.is_map()) {
-      all.emplace_back(std::string(item.named("name").plain()), item.named("value"));
-    } else {
-      const std::string_view text = item.plain();
-      all.emplace_back(std::string(text.substr(0, text.find('='))), item);
+/// The first of these members that a map has.
+Field first_of(const Field& map, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (const Field field = map.named(name)) return field;
+  }
+  return map.named(*names.begin());
+}
+
+/// The variables of a container or function: a map or list of Compose, a list of names and values,
+/// or a map in `Variables`. A variable whose value comes from elsewhere has a field without a text.
+std::vector<std::pair<std::string, Field>> variables_in(const Field& container) {
+  std::vector<std::pair<std::string, Field>> all;
+  for (const char* list : {"environment", "env", "Environment"}) {
+    const Field given = container.named(list);
+    const Field inside = given.is_map() ? given.named("Variables") : given;
+    const Field environment = inside.is_map() ? inside : given;
+    for (auto& member : environment.members()) all.push_back(std::move(member));
+    for (const Field& item : environment.items()) {
+      if (item.is_map()) {
+        const Field value = first_of(item, {"value", "Value"});
+        all.emplace_back(std::string(first_of(item, {"name", "Name"}).plain()),
+                         value ? value : item);
+      } else {
+        const std::string_view text = item.plain();
+        all.emplace_back(std::string(text.substr(0, text.find('='))), item);
+      }
     }
   }
   return all;
 }
 
-/// The containers whose variables are about retries; none of a text that is not such a file.
+bool are_about_retries(const std::vector<std::pair<std::string, Field>>& variables) {
+  return std::ranges::any_of(
+      variables, [](const auto& v) { return AwsReader::is_about_retries_of_aws(v.first); });
+}
+
+/// The functions of a file of the Serverless Framework, or of SAM, if it gives variables to all of
+/// them: each with these, unless it has its own.
+std::vector<Container> functions_in(const Field& whole) {
+  const Field provider = whole.named("provider");
+  const bool is_sam = !provider;
+  const Field globals = is_sam ? whole.at("Globals.Function") : provider;
+  const auto shared = variables_in(globals);
+  if (!are_about_retries(shared)) return {};
+  std::vector<Container> functions;
+  for (const auto& [name, resource] : whole.named(is_sam ? "Resources" : "functions").members()) {
+    if (is_sam && resource.named("Type").plain() != "AWS::Serverless::Function") continue;
+    Container function{name, variables_in(is_sam ? resource.named("Properties") : resource)};
+    for (const auto& variable : shared) {
+      const bool is_own = std::ranges::any_of(
+          function.variables, [&](const auto& own) { return own.first == variable.first; });
+      if (!is_own) function.variables.push_back(variable);
+    }
+    functions.push_back(std::move(function));
+  }
+  return functions;
+}
+
+/// The containers and functions whose variables are about retries; none of a text that is no such
+/// file.
 std::vector<Container> containers_in(const Tree& tree, Reading& reading) {
-  std::vector<Container> containers;
+  std::vector<Container> containers, templates;
   for (const Value* document : tree.documents) {
     const Field whole(document, "", reading);
+    if (!whole.is_map() && !whole.is_list()) continue;
+    if (std::vector<Container> functions = functions_in(whole); !functions.empty()) {
+      std::ranges::move(functions, std::back_inserter(containers));
+      continue;
+    }
     const std::string_view object = whole.at("metadata.name").plain();
     each_map(whole, [&](const Field& map) {
-      for (const char* list : {"environment", "env"}) {
-        std::vector<std::pair<std::string, Field>> variables = variables_in(map.named(list));
-        if (std::ranges::none_of(variables, [](const auto& v) {
-              return AwsReader::is_about_retries_of_aws(v.first);
-            })) {
-          continue;
-        }
-        std::string name(map.named("name").plain());
-        if (name.empty()) name = map.path().substr(map.path().rfind('.') + 1);
-        if (!object.empty() && object != name) name = fmt::format("{}-{}", object, name);
-        containers.push_back({name, std::move(variables)});
-      }
+      std::vector<std::pair<std::string, Field>> variables = variables_in(map);
+      if (!are_about_retries(variables)) return;
+      std::string name(first_of(map, {"name", "Name"}).plain());
+      std::string_view path = map.path();
+      constexpr std::string_view kProperties = ".Properties";  // of a resource
+      if (path.ends_with(kProperties)) path.remove_suffix(kProperties.size());
+      if (name.empty()) name = path.substr(path.rfind('.') + 1);
+      if (!object.empty() && object != name) name = fmt::format("{}-{}", object, name);
+      // Compose reads extension fields only where they are merged into a service.
+      const bool is_template = path.starts_with("x-");
+      (is_template ? templates : containers).push_back({name, std::move(variables)});
     });
   }
-  return containers;
+  return containers.empty() ? templates : containers;
 }
 
 }  // namespace
@@ -435,7 +489,7 @@ std::vector<Container> containers_in(const Tree& tree, Reading& reading) {
 void import_aws(const std::string& text, Reading& reading, ImportedConfiguration& result) {
   AwsReader reader(reading, result);
   const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
-  if (has("AWS_") && (has("environment") || has("env"))) {
+  if (has("AWS_") && (has("nvironment") || has("env"))) {
     std::optional<Tree> tree;
     try {
       tree = read_yaml(reading.file, text);
@@ -443,6 +497,11 @@ void import_aws(const std::string& text, Reading& reading, ImportedConfiguration
     }
     const std::vector<Container> containers =
         tree ? containers_in(*tree, reading) : std::vector<Container>();
+    if (containers.size() == 1) {
+      reader.read_container("", containers.front().variables);
+      reading.remarks.push_back({"what is no variable of AWS", std::string(kUnrelated), true});
+      return;
+    }
     if (containers.size() > 1) {
       for (const Container& c : containers) reader.read_container(c.name, c.variables);
       reading.remarks.push_back({"what is no variable of AWS", std::string(kUnrelated), true});
