@@ -375,6 +375,24 @@ bool can_throttle(const Scenario& s, std::size_t i) {
              s.faults, [&](const FaultSpec& f) { return f.service == i && !f.errors.empty(); });
 }
 
+/// Whether a fault adds so much latency that attempts sent before it ends and those sent after it
+/// are a wave when they arrive together: on both ways more than a tenth of a timeout.
+bool ends_in_wave(const Scenario& s, std::size_t i) {
+  constexpr double kSmall = 0.1;
+  return std::ranges::any_of(s.faults, [&](const FaultSpec& fault) {
+    const double added = 2 * fault.latency.in_seconds();
+    return fault.service == i && added > 0 &&
+           std::ranges::any_of(s.clients, [&](const ClientSpec& c) {
+             return share_of_calls(c, i) > 0 && added > kSmall * mean_timeout(c);
+           });
+  });
+}
+bool adds_latency(const Scenario& s, std::size_t i) {
+  return std::ranges::any_of(s.faults, [&](const FaultSpec& fault) {
+    return fault.service == i && fault.latency > Duration::zero();
+  });
+}
+
 bool chooses_calls(const Scenario& s, std::size_t i) {
   return std::ranges::any_of(
       s.calls, [&](const CallSpec& c) { return c.caller == i && !flow::is_plain(c); });
@@ -610,6 +628,12 @@ constexpr Combination kCombinations[] = {
          "it waits for the services that it calls"),
     without("calls that are not one for every attempt", "calls", chooses_calls, kLoads,
             "choices among calls, but for how many there are on average"),
+    none(
+        "faults that add much latency", "", ends_in_wave, kRun,
+        "attempts sent before a fault that adds latency ends arrive together with those sent after "
+        "it"),
+    without("faults that add latency", "", adds_latency, kRun,
+            "that attempts arrive late while a fault adds latency"),
 
     // Who calls them.
     none("calls between services", "", is_call, kWaits | kAllOfFluidAndChain,

@@ -78,8 +78,14 @@ class Predictor {
     const std::string subject = "service." + scenario_.services[s].name;
     if (const auto why = why_no_fluid(scenario_, s)) {
       const char* const rest = "goodput, recovery or tipping point";
+      bool has_phase = !why_no_balance(scenario_, s);
+      if (has_phase) {
+        balance(s, subject);
+      } else {
+        has_phase = phase_without_balance(s, subject);
+      }
       refuse(prediction::Theory::kRun, s, subject,
-             phase_without_balance(s, subject) ? rest : fmt::format("phase, {}", rest), *why);
+             has_phase ? rest : fmt::format("phase, {}", rest), *why);
       return;
     }
     ignores_ = list_of(ignored_by_fluid(scenario_, s));
@@ -92,6 +98,15 @@ class Predictor {
     add("fluid", subject, "backlog", run.backlog, "s",
         "work that waits when the drain is over, in seconds at full capacity");
     if (!run.disturbed) return;
+    if (end_of_disturbances(s) >= scenario_.duration.in_seconds()) {
+      result_.refusals.push_back(
+          {"fluid", subject,
+           fmt::format("No state after the disturbance and no recovery for {}: the last fault or "
+                       "surge lasts until the run ends",
+                       subject)});
+      tipping(s, subject);
+      return;
+    }
     say(subject, "after_disturbance", run.down_at_end ? "down" : "up",
         "whether half of the requests succeed in the last quarter of the time after the last fault "
         "or surge");
@@ -103,6 +118,23 @@ class Predictor {
       ignores_ = kept;
     }
     tipping(s, subject);
+  }
+
+  /// When the last fault or surge that disturbs a service ends, s.
+  double end_of_disturbances(std::size_t s) const {
+    double last = 0;
+    const auto add = [&](Time start, Duration length) {
+      if (start >= Time::zero() + scenario_.duration) return;
+      last = std::max(last, (start + length).in_seconds());
+    };
+    for (const FaultSpec& fault : scenario_.faults) {
+      if (fault.service == s) add(fault.start, fault.duration);
+    }
+    for (const ClientSpec& c : scenario_.clients) {
+      if (c.service != s) continue;
+      for (const SurgeSpec& surge : c.arrivals.surges) add(surge.start, surge.duration);
+    }
+    return last;
   }
 
   /// A note for services with few requests in the window over which lapses average out: chance
@@ -201,6 +233,9 @@ class Predictor {
           add("fluid", subject, "settled_success", e.success, "1",
               "share of the requests that succeed where it settles");
         }
+        // Beyond the first balance that does not hold, a healthy service does not return; of
+        // others, such as those where a quota is half dry, that is not known.
+        bool is_first = e.phase == FluidPhase::kVulnerable;
         for (const FluidEquilibria::State& state : e.states) {
           if (state.name == "healthy") continue;
           if (state.name == "dead") {
@@ -209,7 +244,7 @@ class Predictor {
           } else if (state.stable) {
             add("fluid", subject, "settled_failure_share", state.failure, "1",
                 "share of attempts that fail for lack of capacity in the overloaded state");
-          } else {
+          } else if (std::exchange(is_first, false)) {
             add("fluid", subject, "tipping_failure_share", state.failure, "1",
                 "share of failing attempts beyond which it does not return");
           }

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <string>
 #include <variant>
 #include "prediction/chain/markov_chain.hpp"
 #include "scenario_of.hpp"
@@ -65,6 +67,39 @@ TEST_CASE("Where costly refusals decide, two runs of the fluid show the phase") 
   CHECK(phase(630) == "dead");
   CHECK(phase(594) == "");  // chance decides
   CHECK(phase(606) == "");
+}
+
+TEST_CASE("What the fluid does not follow has no answer") {
+  const auto predicted = [](const std::string& fault) {
+    return predict(scenario_of(
+        "name = \"fault\"\nduration = 60\n[service.api]\nservers = 40\nservice_time = "
+        "{ distribution = \"exponential\", mean = \"10ms\" }\n[fault.f]\nstart = \"20s\"\n" +
+        fault +
+        "[client.web]\ncount = 200\narrivals = { process = \"poisson\", total_rate = 2400 }\n"
+        "attempt_timeout = \"1s\"\nretry = { mode = \"custom\", max_attempts = 2, backoff.base = "
+        "\"100ms\" }\n"));
+  };
+  const auto after = [](const Prediction& p) -> std::string {
+    const Figure* f = p.find("fluid", "service.api", "after_disturbance");
+    return f ? f->text : "";
+  };
+  const auto refuses = [](const Prediction& p, const std::string& why) {
+    return std::ranges::any_of(
+        p.refusals, [&](const auto& r) { return r.text.find(why) != std::string::npos; });
+  };
+  // When the latency is over, what was sent with it arrives together with what is sent without.
+  const Prediction wave = predicted("duration = \"3s\"\nlatency = \"1s\"\n");
+  CHECK(after(wave).empty());
+  CHECK(wave.find("fluid", "service.api", "recovery") == nullptr);
+  CHECK(refuses(wave, "cannot model faults that add much latency"));
+  CHECK(wave.find("fluid", "service.api", "phase") != nullptr);
+  CHECK_FALSE(after(predicted("duration = \"3s\"\nlatency = \"10ms\"\n")).empty());
+  CHECK_FALSE(after(predicted("duration = \"3s\"\ncapacity = 0\n")).empty());
+  // There is no time after a fault that lasts as long as the run.
+  const Prediction to_end = predicted("duration = \"40s\"\nunreachable = true\n");
+  CHECK(after(to_end).empty());
+  CHECK(refuses(to_end, "lasts until the run ends"));
+  CHECK_FALSE(after(predicted("duration = \"39s\"\nunreachable = true\n")).empty());
 }
 
 TEST_CASE("The orbit of the chain can be chosen, up to what can be solved") {
