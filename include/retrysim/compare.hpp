@@ -425,7 +425,8 @@ struct AdviceMeasure {
 /// The aims: success rate, probability of recovery, time to recover, success within the duration
 /// (where the drain makes another figure), mean latency of successes. Then success during the
 /// faults and surges and before them, p99 latency of successes, the wait for a connection, attempts
-/// per request, wasted capacity, peak load.
+/// per request, wasted capacity, peak load, the shares of successes that are degraded and that were
+/// executed twice.
 std::span<const AdviceMeasure> advice_measures();
 
 /// A remedy against the scenario as it stands, for one measure.
@@ -489,6 +490,9 @@ struct Advice {
   /// recovery and latency, the best first.
   std::vector<RemedyTrial> trials;
   std::vector<Remedy> not_tried;  ///< in the order of the table
+  /// The duration, s, with which all runs would have told whether they recover: those that do not
+  /// have no value of that measure. 0 if all tell, or nothing goes wrong.
+  double duration_to_judge_s = 0;
 
   /// The trials that help, which come first.
   std::size_t helping() const;

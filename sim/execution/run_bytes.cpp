@@ -5,6 +5,8 @@
 
 #include <retrysim/run.hpp>
 
+#include "measure/analyse/recovery.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -146,9 +148,10 @@ std::optional<RunSeries> take_series(std::string_view& bytes) {
 // Layout: seed, events (64 bits each), clients, places of a client (32 bits each); without clients
 // then which limit was passed (8 bits), and the message. Otherwise phases, places of a phase (32
 // bits each); one bit for each value that exists, and those values, first of the run and then of
-// the phases. If the replication is kept over time there follow the number of figures for verdicts
-// (32 bits), these figures, those that are not zero as the values above, and the series
-// (run_bytes.hpp).
+// the phases. Then a byte that is 1 if the replication does not tell whether all recover, followed
+// by the durations that would, as figures are written. If the replication is kept over time there
+// follow the number of figures for verdicts (32 bits), these figures, those that are not zero as
+// the values above, and the series (run_bytes.hpp).
 
 UnitResult measure(const Scenario& scenario, const RunResult& run, std::size_t most_bins) {
   UnitResult result;
@@ -161,6 +164,12 @@ UnitResult measure(const Scenario& scenario, const RunResult& run, std::size_t m
       result.values.push_back(values.at(0, c, place));
     }
   }
+  std::vector<std::optional<double>> not_before_s;
+  const std::size_t censored = index_of(*find_metric("recovery_censored_s"));
+  for (std::size_t c = 0; c < values.clients(); ++c) {
+    not_before_s.push_back(values.at(0, c, censored));
+  }
+  result.to_judge_s = stats::durations_to_judge_s(scenario, run, not_before_s);
   const PhaseValues phases(scenario, std::span(&run, 1));
   result.phases = static_cast<std::uint32_t>(phases.phases());
   result.phase_values = phases.all();
@@ -251,6 +260,8 @@ std::string encode(const UnitResult& result) {
   put(bytes, static_cast<std::uint32_t>(PhaseValues::places()));
   put_values(bytes, result.values);
   put_values(bytes, result.phase_values);
+  put(bytes, static_cast<std::uint8_t>(!result.to_judge_s.empty()));
+  if (!result.to_judge_s.empty()) put_figures(bytes, result.to_judge_s);
   if (result.series) {
     put_figures(bytes, result.verdict_figures);
     put_series(bytes, *result.series);
@@ -279,6 +290,12 @@ std::optional<UnitResult> decode(std::string_view bytes) {
   const std::size_t of_phase = std::size_t{*clients} * *phase_places;
   if (*phases > 0 && of_phase > 8 * bytes.size() / *phases) return std::nullopt;
   if (!take_values(bytes, of_phase * *phases, result.phase_values)) return std::nullopt;
+  const auto is_untold = take<std::uint8_t>(bytes);
+  if (!is_untold || *is_untold > 1) return std::nullopt;
+  if (*is_untold == 1 &&
+      (!take_figures(bytes, result.to_judge_s) || result.to_judge_s.size() != result.clients)) {
+    return std::nullopt;
+  }
   if (bytes.empty()) return result;
   if (!take_figures(bytes, result.verdict_figures)) return std::nullopt;
   result.series = take_series(bytes);

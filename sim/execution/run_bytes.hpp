@@ -49,6 +49,9 @@ struct UnitResult {
   std::vector<std::optional<double>> values;  ///< [client][place], as in MetricValues
   std::uint32_t phases = 0;
   std::vector<std::optional<double>> phase_values;  ///< [client][phase][place], as in PhaseValues
+  /// Duration that would have let the replication tell whether it recovers (s; 0 if it does), by
+  /// client group and last for all; empty if it tells that of all, or nothing goes wrong.
+  std::vector<double> to_judge_s;
   /// The replication over time and the figures for its verdicts (run.hpp), if these are to be kept.
   std::optional<stats::RunSeries> series;
   std::vector<double> verdict_figures;

@@ -111,8 +111,7 @@ UnitFate fate_of(const Scenario& scenario, const RunResult& run, SimulationOptio
   }
   const stats::Aftermath& after = *fate.aftermath;
   if (fate.verdict != stats::StormVerdict::kSustained) {
-    result.duration_needed_s =
-        after.trigger.end.in_seconds() + after.patience_s + scenario.recovery.hold.in_seconds();
+    result.duration_needed_s = stats::duration_to_judge_s(scenario, after);
     return result;
   }
   result.response = TippingResponse::kTips;

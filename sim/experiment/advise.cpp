@@ -6,7 +6,7 @@
 #include "execution/executor.hpp"
 #include "execution/run_bytes.hpp"
 #include "execution/units.hpp"
-#include "measure/analyse/recovery.hpp"
+#include "experiment/single_run.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ namespace {
 
 using stats::Series;
 
-constexpr std::size_t kMeasures = 12;
+constexpr std::size_t kMeasures = 14;
 // Places of the aims among the measures.
 constexpr std::size_t kSuccess = 0, kRecovered = 1, kRecoveryTime = 2, kWithin = 3, kLatency = 4;
 // Places of the parts of the success.
@@ -45,6 +45,8 @@ const std::array<AdviceMeasure, kMeasures>& measures() {
       {"amplification", "attempts per request", of("amplification")},
       {"wasted_share", "wasted capacity", of("wasted_share")},
       {"peak_attempt_rate", "peak attempt rate", of("peak_attempt_rate")},
+      {"degraded_share", "share of degraded answers", of("degraded_share")},
+      {"duplicate_share", "share of duplicates", of("duplicate_share")},
   }};
   return table;
 }
@@ -88,6 +90,7 @@ Values values_of(const Scenario& scenario, std::span<const execution::UnitResult
   const auto quiet = std::find_if(phases.begin(), phases.end(),
                                   [](const Phase& p) { return p.kind == PhaseKind::kBefore; });
   const PhaseValues by_phase = execution::combine_phases(rows);
+  const stats::ToldRecoveries told = experiment::told_by(rows);
   Values values;
   for (std::size_t m = 0; m < kMeasures; ++m) {
     const AdviceMeasure& measure = measures()[m];
@@ -97,8 +100,8 @@ Values values_of(const Scenario& scenario, std::span<const execution::UnitResult
                      [&](const MetricInfo* i) { return i->name == measure.metric->name; }) -
         of_phases.begin());
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      if (m == kRecovered && !stats::can_confirm_recovery(scenario)) {
-        values[m].push_back(std::nullopt);  // without that, it would always be 0
+      if (m == kRecovered) {
+        values[m].push_back(told.recovered(metrics, r, metrics.clients() - 1));
       } else if (!measure.in_quiet) {
         values[m].push_back(metrics.at(r, metrics.clients() - 1, index_of(*measure.metric)));
       } else if (quiet != phases.end()) {
@@ -148,9 +151,10 @@ void leave_out_drain(Values& now, std::vector<Values>& tried) {
   for (Values& v : tried) std::fill(v[kWithin].begin(), v[kWithin].end(), std::nullopt);
 }
 
-/// The values of all scenarios, in the order of `scenarios`.
+/// The values of all scenarios, in the order of `scenarios`; `duration_to_judge_s` becomes the
+/// duration with which all runs would tell whether they recover, 0 if they do.
 std::vector<Values> values_of_all(const std::vector<const Scenario*>& scenarios,
-                                  const ReplicationOptions& options) {
+                                  const ReplicationOptions& options, double& duration_to_judge_s) {
   std::vector<execution::Unit> wanted;
   for (std::size_t s = 0; s < scenarios.size(); ++s) {
     for (int r = 0; r < scenarios[s]->replications; ++r) {
@@ -163,6 +167,8 @@ std::vector<Values> values_of_all(const std::vector<const Scenario*>& scenarios,
   units.scenario = [&](std::size_t s) { return execution::borrowed(*scenarios[s]); };
   const std::vector<execution::UnitResult> rows = execution::get_rows(units, options);
   execution::check_events(rows, options);
+  const stats::ToldRecoveries told = experiment::told_by(rows);
+  duration_to_judge_s = rows.empty() ? 0 : told.duration_s(rows.front().clients - 1);
   std::vector<Values> values;
   std::span<const execution::UnitResult> rest(rows);
   for (const Scenario* scenario : scenarios) {
@@ -342,7 +348,7 @@ void find_equals(std::vector<RemedyTrial>& ranked, const std::vector<Values>& va
 
 Advice advise_within(LoadedScenario scenario, std::vector<Remedy> remedies,
                      const ReplicationOptions& options) {
-  Advice advice{std::move(scenario), std::nullopt, {}, {}, {}, {}};
+  Advice advice{std::move(scenario), std::nullopt, {}, {}, {}, {}, 0};
   for (Remedy& remedy : remedies) {
     if (remedy.state != RemedyState::kTried) {
       advice.not_tried.push_back(std::move(remedy));
@@ -361,7 +367,7 @@ Advice advise_within(LoadedScenario scenario, std::vector<Remedy> remedies,
     if (loaded.scenario.warmup_is_auto) take_warmup(loaded, *advice.warmup);
     scenarios.push_back(&loaded.scenario);
   }
-  std::vector<Values> tried = values_of_all(scenarios, options);
+  std::vector<Values> tried = values_of_all(scenarios, options, advice.duration_to_judge_s);
   Values now = std::move(tried.front());
   tried.erase(tried.begin());
   leave_out_drain(now, tried);

@@ -11,6 +11,7 @@
 #include "execution/identity.hpp"
 #include "execution/run_bytes.hpp"
 #include "execution/units.hpp"
+#include "experiment/single_run.hpp"
 #include "experiment/unseen.hpp"
 #include "kernel/boost_math.hpp"
 #include "scenario/text/text.hpp"
@@ -321,9 +322,24 @@ class Race {
       next = std::max(next, so_far + options_.batch);
     }
     conclude(selection);
+    for (std::size_t i = 0; asks_for_recovery() && i < untold_.size(); ++i) {
+      const ChoicePolicy& policy = choice_.policies[i];
+      if (untold_[i].runs == 0) continue;
+      choice_.notes.push_back(
+          policy.name + ": " +
+          stats::untold_note(untold_[i].runs, policy.replications, untold_[i].duration_s));
+    }
   }
 
  private:
+  /// Whether the aim or a limit is about recovery.
+  bool asks_for_recovery() const {
+    const auto is_of_recovery = [](const MetricInfo& m) { return m.name.starts_with("recover"); };
+    return is_of_recovery(*choice_.aim.metric) ||
+           std::ranges::any_of(choice_.limits,
+                               [&](const auto& l) { return is_of_recovery(*l.metric); });
+  }
+
   std::optional<SelectionRange> range_of(const MetricInfo& metric) const {
     if (options_.procedure == ChoiceProcedure::kNormal) return std::nullopt;
     return experiment::range_of(metric);
@@ -388,7 +404,7 @@ class Race {
     const std::size_t count = until - from;
     const std::vector<execution::UnitResult> rows = rows_of(racing, from, count);
     for (std::size_t k = 0; k < racing.size(); ++k) {
-      observe(selection, racing[k], execution::combine(std::span(rows).subspan(k * count, count)));
+      observe(selection, racing[k], std::span(rows).subspan(k * count, count));
     }
     selection.judge();
     choice_.stages.push_back(until);
@@ -420,18 +436,23 @@ class Race {
     return execution::before_more([&] { return execution::get_rows(units, run_); });
   }
 
-  void observe(Selection& selection, std::size_t i, const MetricValues& values) {
+  void observe(Selection& selection, std::size_t i, std::span<const execution::UnitResult> rows) {
     ChoicePolicy& policy = choice_.policies[i];
+    const MetricValues values = execution::combine(rows);
+    const stats::ToldRecoveries told = experiment::told_by(rows);
     const MetricInfo& recovered = *find_metric("recovered");
     for (std::size_t r = 0; r < values.runs(); ++r) {
-      policy.not_recovered += value_of(values, r, i, recovered) == 0.0;
+      policy.not_recovered += told.recovered(values, r, place_of(i)) == 0.0;
     }
+    untold_[i].runs += told.untold(place_of(i));
+    untold_[i].duration_s = std::max(untold_[i].duration_s, told.duration_s(place_of(i)));
     const auto size = static_cast<double>(options_.batch);
     for (std::size_t r = 0; r < values.runs(); r += options_.batch) {
       const auto average = [&](const MetricInfo& metric) {
         double sum = 0;
         for (std::size_t k = r; k < r + options_.batch; ++k) {
-          const auto value = value_of(values, k, i, metric);
+          const auto value = &metric == &recovered ? told.recovered(values, k, place_of(i))
+                                                   : value_of(values, k, i, metric);
           if (!value || !std::isfinite(*value)) return std::numeric_limits<double>::quiet_NaN();
           sum += *value;
         }
@@ -573,6 +594,12 @@ class Race {
   PolicyChoice& choice_;
   const ChooseOptions& options_;
   const ReplicationOptions& run_;
+  /// Replications that are too short to tell whether they recover.
+  struct Untold {
+    std::size_t runs = 0;
+    double duration_s = 0;  ///< with which all would tell
+  };
+  std::vector<Untold> untold_ = std::vector<Untold>(choice_.policies.size());  // by policy
   // Service times of each policy; only for mean latencies.
   std::vector<experiment::UnseenTimes> unseen_;
 };

@@ -3,6 +3,7 @@
 #include <retrysim/run.hpp>
 
 #include "estimate/paired.hpp"
+#include "estimate/told.hpp"
 #include "execution/executor.hpp"
 #include "execution/units.hpp"
 #include "experiment/twins.hpp"
@@ -206,6 +207,34 @@ stats::Series series_of(const ComparedVariant& v, const std::string& client, std
   return series;
 }
 
+/// The values that are compared: those of `recovered` where a replication tells it.
+class ComparedValues {
+ public:
+  explicit ComparedValues(const std::vector<ComparedVariant>& variants) : variants_(variants) {
+    for (const ComparedVariant& v : variants) {
+      told_.emplace_back(v.loaded.scenario, v.runs, v.values);
+    }
+  }
+
+  stats::Series series(std::size_t variant, const std::string& client,
+                       const MetricInfo& metric) const {
+    const ComparedVariant& v = variants_[variant];
+    stats::Series series = series_of(v, client, index_of(metric));
+    if (metric.name != "recovered") return series;
+    const std::vector<ClientSpec>& groups = v.loaded.scenario.clients;
+    const auto place = static_cast<std::size_t>(
+        std::ranges::find(groups, client, &ClientSpec::name) - groups.begin());
+    for (std::size_t r = 0; r < series.size(); ++r) {
+      if (!told_[variant].tells(r, place)) series[r] = std::nullopt;
+    }
+    return series;
+  }
+
+ private:
+  const std::vector<ComparedVariant>& variants_;
+  std::vector<stats::ToldRecoveries> told_;  // by variant
+};
+
 /// The names of all client groups, and "all"; a single group is left out, being the same as all.
 std::vector<std::string> clients_of(const std::vector<ComparedVariant>& variants) {
   std::vector<std::string> groups;
@@ -339,7 +368,7 @@ void add_effects(std::vector<KeyEffect>& effects, const Grid& grid, std::size_t 
 
 constexpr std::size_t kMaxWithoutEffects = 4;  // most variants for which no effects are computed
 
-std::vector<KeyEffect> effects_of(const Comparison& comparison) {
+std::vector<KeyEffect> effects_of(const Comparison& comparison, const ComparedValues& compared) {
   std::vector<KeyEffect> effects;
   if (comparison.variants.size() <= kMaxWithoutEffects) return effects;
   const Grid grid(comparison.variants);
@@ -351,8 +380,8 @@ std::vector<KeyEffect> effects_of(const Comparison& comparison) {
   for (const std::size_t key : varied) {
     for (const MetricInfo* metric : comparison.metrics) {
       std::vector<stats::Series> series;
-      for (const ComparedVariant& v : comparison.variants) {
-        series.push_back(series_of(v, "all", index_of(*metric)));
+      for (std::size_t v = 0; v < comparison.variants.size(); ++v) {
+        series.push_back(compared.series(v, "all", *metric));
       }
       add_effects(effects, grid, key, *metric, series);
     }
@@ -523,13 +552,13 @@ Comparison compare_runs(std::vector<ComparedVariant> variants,
   comparison.variants = std::move(variants);
   comparison.clients = clients_of(comparison.variants);
   comparison.metrics = std::move(metrics);
+  const ComparedValues compared(comparison.variants);
   std::vector<std::vector<ComparisonRow>> by_variant(comparison.variants.size());
   for (const std::string& client : comparison.clients) {
     for (const MetricInfo* metric : comparison.metrics) {
-      const auto index = index_of(*metric);
       std::vector<stats::Series> series;
-      for (const ComparedVariant& v : comparison.variants) {
-        series.push_back(series_of(v, client, index));
+      for (std::size_t v = 0; v < comparison.variants.size(); ++v) {
+        series.push_back(compared.series(v, client, *metric));
       }
       const auto differences =
           stats::metric_differences(*metric, std::span(series).subspan(1), series.front());
@@ -543,7 +572,7 @@ Comparison compare_runs(std::vector<ComparedVariant> variants,
   for (auto& rows : by_variant) {
     std::move(rows.begin(), rows.end(), std::back_inserter(comparison.rows));
   }
-  comparison.effects = effects_of(comparison);
+  comparison.effects = effects_of(comparison, compared);
   return comparison;
 }
 

@@ -5,12 +5,16 @@
 
 #include <retrysim/metrics.hpp>
 
+#include "estimate/told.hpp"
 #include "execution/run_bytes.hpp"
 #include "measure/analyse/recovery.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace retrysim::experiment {
 
@@ -33,6 +37,13 @@ inline std::optional<double> success_at_first(const execution::UnitResult& row) 
 inline bool begins_undisturbed(const Scenario& scenario) {
   const std::vector<Phase> phases = phases_of(scenario);
   return !phases.empty() && phases.front().kind == PhaseKind::kBefore;
+}
+
+/// Which of the rows tell whether they recover.
+inline stats::ToldRecoveries told_by(std::span<const execution::UnitResult> rows) {
+  std::vector<std::vector<double>> to_judge_s;
+  for (const execution::UnitResult& row : rows) to_judge_s.push_back(row.to_judge_s);
+  return stats::ToldRecoveries(std::move(to_judge_s));
 }
 
 /// Whether a run has recovered, from its metric `recovered`; empty if the run is too short to tell.

@@ -7,6 +7,7 @@
 #include <retrysim/sweep.hpp>
 
 #include "estimate/tipping.hpp"
+#include "estimate/told.hpp"
 #include "execution/executor.hpp"
 #include "execution/identity.hpp"
 #include "execution/units.hpp"
@@ -340,19 +341,6 @@ TipPlanResult plan_tip(const TipRequest& request) {
   return result;
 }
 
-namespace {
-
-/// A duration in words: "700 s", "36500 s (about 10 h)".
-std::string duration_text(double seconds) {
-  constexpr double kHour = 3600;
-  return fmt::format("{} s{}", scenario::said_number(std::ceil(seconds), 4),
-                     seconds < kHour
-                         ? ""
-                         : fmt::format(" (about {} h)", scenario::said_number(seconds / kHour, 2)));
-}
-
-}  // namespace
-
 std::vector<std::string> notes_before(const TipPlan& plan) {
   // The note names the duration needed at both ends of the range, so that no further note follows
   // once it is set.
@@ -372,7 +360,7 @@ std::vector<std::string> notes_before(const TipPlan& plan) {
       "runs of {} s can show that it recovers, but {} too short to show that it does not; set "
       "duration to {} or more, and more where a backlog drains slowly",
       scenario::said_number(duration, 4), at_first > 0 ? "are" : "near HI are",
-      duration_text(longest))};
+      stats::said_duration(longest))};
 }
 
 namespace {
@@ -387,10 +375,10 @@ std::vector<std::string> notes_on_search(const TippingPoint& point, double durat
   std::size_t unknown = 0;
   for (const TippingProbe& p : point.probes) unknown += p.count(TippingResponse::kUnknown);
   if (unknown > 0) {
-    notes.push_back(
-        fmt::format("{} too short to tell whether {}; a duration of {} would be long enough",
-                    unknown == 1 ? "1 run was" : fmt::format("{} runs were", unknown),
-                    unknown == 1 ? "it recovers" : "they recover", duration_text(duration_needed)));
+    notes.push_back(fmt::format(
+        "{} too short to tell whether {}; a duration of {} would be long enough",
+        unknown == 1 ? "1 run was" : fmt::format("{} runs were", unknown),
+        unknown == 1 ? "it recovers" : "they recover", stats::said_duration(duration_needed)));
   }
   return notes;
 }

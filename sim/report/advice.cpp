@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/advice.hpp"
 
+#include "estimate/told.hpp"
 #include "report/comparison.hpp"
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"
@@ -170,6 +171,14 @@ class AdviceText {
   std::vector<std::string> notes() const {
     std::vector<std::string> notes;
     const std::size_t n = replications();
+    if (const std::size_t untold = this->untold(); untold > 0) {
+      notes.push_back(fmt::format(
+          "{} too short to tell whether {}, which says nothing for or against a remedy; a "
+          "duration of {} would be long enough",
+          untold == 1 ? "1 run is" : fmt::format("{} runs are", untold),
+          untold == 1 ? "it recovers" : "they recover",
+          stats::said_duration(found_.duration_to_judge_s)));
+    }
     if (n > 1 && n < 10) {
       notes.push_back(fmt::format("{} replications: intervals are rough; use at least 10", n));
     }
@@ -413,7 +422,17 @@ class AdviceText {
       text = fmt::format("{} of the requests succeed as it stands{}", percent(*mean),
                          exists(kWithin) ? ", within the duration" : "");
     }
-    if (const auto& mean = found_.means[kRecovered]) {
+    if (const std::size_t untold = replications() - told(nullptr);
+        untold > 0 && found_.duration_to_judge_s > 0) {
+      well = false;
+      text +=
+          fmt::format(", and {} too short to tell whether {}",
+                      untold == replications() && untold > 1
+                          ? fmt::format("all {} runs are", untold)
+                          : fmt::format("{} {}", scenario::said_part(untold, replications(), "run"),
+                                        untold == 1 ? "is" : "are"),
+                      untold == 1 ? "it recovers" : "they recover");
+    } else if (const auto& mean = found_.means[kRecovered]) {
       const std::size_t runs = replications();
       const auto back = static_cast<std::size_t>(std::lround(*mean * static_cast<double>(runs)));
       const auto& time = found_.means[kRecoveryTime];
@@ -430,6 +449,25 @@ class AdviceText {
     const std::string unsure = best_by_chance(success);
     return text + (unsure.empty() ? "; what is left is the fault itself, or the number of servers"
                                   : unsure);
+  }
+
+  /// How many runs of a remedy, null: of the scenario as it stands, have a value of whether they
+  /// recover: all that tell it.
+  std::size_t told(const RemedyTrial* trial) const {
+    if (trial == nullptr) {
+      if (found_.trials.empty()) return found_.means[kRecovered] ? replications() : 0;
+      const PairedDifference& d = found_.trials.front().effects[kRecovered].difference;
+      return d.pairs + d.only_baseline;
+    }
+    const PairedDifference& d = trial->effects[kRecovered].difference;
+    return d.pairs + d.only_variant;
+  }
+  /// How many of all runs do not tell whether they recover.
+  std::size_t untold() const {
+    if (found_.duration_to_judge_s == 0) return 0;
+    std::size_t count = replications() - told(nullptr);
+    for (const RemedyTrial& trial : found_.trials) count += replications() - told(&trial);
+    return count;
   }
 
   /// A hint at the remedy with which most requests succeed, if these are many more, though not
@@ -538,11 +576,10 @@ class AdviceText {
     if (exists(kWithin)) cells.cells.emplace_back(mean(kWithin));
     cells.cells.emplace_back(mean(kLatency));
     if (exists(kRecovered)) {
-      const std::size_t pairs =
-          row.trial == nullptr ? replications() : row.trial->effects[kRecovered].difference.pairs;
       const Cell cell = mean_of(row, kRecovered);
       const double* value = std::get_if<double>(&cell.value());
-      cells.cells.emplace_back(value == nullptr ? "-" : runs_text(*value, pairs));
+      cells.cells.emplace_back(value == nullptr ? found_.duration_to_judge_s > 0 ? "too short" : "-"
+                                                : runs_text(*value, told(row.trial)));
       cells.cells.emplace_back(mean(kRecoveryTime));
     }
     return cells;

@@ -20,6 +20,15 @@
 
 namespace retrysim::report {
 
+std::vector<stats::ToldRecoveries> told_by(std::span<const Evaluation> evaluations) {
+  std::vector<stats::ToldRecoveries> told;
+  for (const Evaluation& e : evaluations) {
+    stop_point();
+    told.emplace_back(e.scenario(), e.set.runs, e.values);
+  }
+  return told;
+}
+
 std::string telling_percent(double share, double other) {
   constexpr int kMaxDecimals = 4;
   constexpr double kPrecision = 0.002, kPrecisionOfRest = 0.05, kPrecisionOfDifference = 0.05;
@@ -111,6 +120,35 @@ std::pair<std::string_view, std::string_view> comparatives(const MetricInfo& met
   if (metric.kind == MetricKind::kCount && metric.unit != "s") return {"fewer", "more"};
   if (metric.unit == "s" && metric.kind == MetricKind::kOther) return {"shorter", "longer"};
   return {"lower", "higher"};
+}
+
+/// The number of a client group of a scenario, or that of all together.
+std::size_t place_of(const Scenario& scenario, std::string_view client) {
+  return static_cast<std::size_t>(std::ranges::find(scenario.clients, client, &ClientSpec::name) -
+                                  scenario.clients.begin());
+}
+
+/// How many replications of a variant do not tell whether a client group recovers.
+std::size_t untold_of(const ComparisonReport& comparison, std::size_t variant,
+                      std::string_view client) {
+  return comparison.told[variant].untold(
+      place_of(comparison.evaluations[variant].scenario(), client));
+}
+
+/// How many replications tell whether all clients recover, and in how many of these they do.
+struct ToldRuns {
+  std::size_t count = 0, of = 0;
+  double share() const { return static_cast<double>(count) / static_cast<double>(of); }
+};
+ToldRuns told_runs(const ComparisonReport& comparison, std::size_t variant) {
+  const Evaluation& e = comparison.evaluations[variant];
+  ToldRuns result;
+  for (std::size_t r = 0; r < e.values.runs(); ++r) {
+    const auto value = comparison.told[variant].recovered(e.values, r, e.clients() - 1);
+    result.of += value ? 1 : 0;
+    result.count += value && *value == 1 ? 1 : 0;
+  }
+  return result;
 }
 
 /// A sentence on what one variant does in place of another to one client, from the rows of its
@@ -237,16 +275,7 @@ class Sentence {
   /// 10)".
   void add_recovery(const MetricInfo& metric) {
     const ComparisonRow* row = find_(metric);
-    if (row == nullptr || row->difference.pairs == 0) return;
-    const bool is_known = std::ranges::all_of(comparison_.evaluations, [&](const Evaluation& e) {
-      const bool is_compared_here = &e == &comparison_.baseline() || e.set.variant == name_;
-      return !is_compared_here || stats::can_confirm_recovery(e.scenario());
-    });
-    if (!is_known) {
-      also_recovery_ =
-          " Whether they recover is not known: the runs end before recovery.hold is over.";
-      return;
-    }
+    if (row == nullptr || row->difference.pairs == 0) return add_untold();
     const PairedDifference& d = row->difference;
     const auto runs = static_cast<double>(d.pairs);
     const auto count = [&](double mean) { return std::lround(mean * runs); };
@@ -268,6 +297,24 @@ class Sentence {
       also_recovery_ = fmt::format(" Recovers in {} of {}, {} in {}: too few runs to tell apart.",
                                    own, all_runs, spoken_baseline(name_, base_), others);
     }
+  }
+
+  /// Adds that there is no pair of runs that tell whether they recover.
+  void add_untold() {
+    bool own = false, others = false, ends_in_hold = false;
+    for (std::size_t v = 0; v < comparison_.evaluations.size(); ++v) {
+      const Evaluation& e = comparison_.evaluations[v];
+      if ((v > 0 && e.set.variant != name_) || untold_of(comparison_, v, client_) == 0) continue;
+      (v == 0 ? others : own) = true;
+      ends_in_hold |= !stats::can_confirm_recovery(e.scenario());
+    }
+    if (!own && !others) return;
+    also_recovery_ =
+        fmt::format(" Whether {} is not known: the runs {}.",
+                    own && others ? "they recover"
+                    : own         ? "it recovers"
+                                  : spoken_baseline(name_, base_) + " recovers",
+                    ends_in_hold ? "end before recovery.hold is over" : "are too short to tell");
   }
 
   void add_difference(const MetricInfo& metric, std::string_view noun, const MetricWords& words) {
@@ -445,11 +492,11 @@ std::string common_key(const ComparisonReport& comparison);
 std::string recoveries(const ComparisonReport& comparison) {
   constexpr std::size_t kMaxVariants = 8;
   const Scenario& s = comparison.baseline().scenario();
-  const bool asked = comparison.found.find(1, "all", *find_metric("recovered")) != nullptr;
-  const bool any_known = std::ranges::any_of(comparison.evaluations, [](const Evaluation& e) {
-    return stats::can_confirm_recovery(e.scenario());
-  });
-  if (!asked || comparison.evaluations.size() > kMaxVariants || !any_known) return "";
+  const std::vector<const MetricInfo*>& compared = comparison.found.metrics;
+  const bool asked = std::ranges::count(compared, find_metric("recovered")) > 0;
+  if (!asked || comparison.variants() == 0 || comparison.evaluations.size() > kMaxVariants) {
+    return "";
+  }
   // The key is left out only before words: a number alone would be read as seconds.
   std::size_t key = common_key(comparison).size();
   for (const Evaluation& e : comparison.evaluations) {
@@ -458,13 +505,11 @@ std::string recoveries(const ComparisonReport& comparison) {
   // A text, and the variants it is for.
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   for (const Evaluation& e : comparison.evaluations) {
-    const SummaryRow* recovered = e.row("all", "recovered");
     const SummaryRow* time = e.row("all", "recovery_s");
-    if (recovered == nullptr) return "";
-    const auto runs = e.set.runs.size();
-    const auto back =
-        static_cast<std::size_t>(std::lround(recovered->estimate.mean * static_cast<double>(runs)));
-    std::string said = "not by the end of the run";
+    if (e.row("all", "recovered") == nullptr) return "";
+    const auto v = static_cast<std::size_t>(&e - comparison.evaluations.data());
+    const auto [back, runs] = told_runs(comparison, v);
+    std::string said = runs == 0 ? "too short to tell" : "not by the end of the run";
     if (back > 0 && time != nullptr) {
       const DisplayUnit unit = display_unit(time->estimate.mean, "s");
       said = time->estimate.max == 0
@@ -472,7 +517,9 @@ std::string recoveries(const ComparisonReport& comparison) {
                  : format_plain(time->estimate.mean * unit.scale, 2) + std::string(unit.name);
       if (back < runs) said += fmt::format(" in {} of {} runs", back, runs);
     }
-    if (!stats::can_confirm_recovery(e.scenario())) said = "too short to tell";
+    if (const std::size_t untold = e.values.runs() - runs; untold > 0 && runs > 0) {
+      said += fmt::format(" ({} too short to tell)", untold);
+    }
     auto group =
         std::find_if(groups.begin(), groups.end(), [&](auto& g) { return g.first == said; });
     if (group == groups.end()) group = groups.insert(group, {said, {}});
@@ -555,11 +602,14 @@ std::vector<std::string> sentences(const ComparisonReport& comparison) {
 
 namespace {
 
-stats::Series series_of_all(const ComparedVariant& v, const MetricInfo& metric) {
+stats::Series series_of_all(const ComparisonReport& comparison, std::size_t variant,
+                            const MetricInfo& metric) {
   stats::Series series;
-  const std::size_t all = v.values.clients() - 1;  // all clients together come last
-  for (std::size_t r = 0; r < v.values.runs(); ++r) {
-    series.push_back(v.values.at(r, all, index_of(metric)));
+  const MetricValues& values = comparison.found.variants[variant].values;
+  const std::size_t all = values.clients() - 1;  // all clients together come last
+  for (std::size_t r = 0; r < values.runs(); ++r) {
+    series.push_back(metric.name == "recovered" ? comparison.told[variant].recovered(values, r, all)
+                                                : values.at(r, all, index_of(metric)));
   }
   return series;
 }
@@ -567,7 +617,7 @@ stats::Series series_of_all(const ComparedVariant& v, const MetricInfo& metric) 
 /// Sets the standings of the variants in one column. Variants that could not be told from the best
 /// one are as good; if that is true of all, none is marked.
 void set_standings(std::vector<std::vector<Overview::Cell>>& rows, std::size_t column,
-                   const MetricInfo& metric, const std::vector<ComparedVariant>& variants) {
+                   const MetricInfo& metric, const ComparisonReport& comparison) {
   const MetricBetter better = metric.display.better;
   if (better == MetricBetter::kNeither) return;
   std::vector<std::size_t> with;
@@ -581,10 +631,10 @@ void set_standings(std::vector<std::vector<Overview::Cell>>& rows, std::size_t c
   const std::size_t best = *std::ranges::min_element(with, {}, mean);
   std::vector<stats::Series> others;
   for (const std::size_t v : with) {
-    if (v != best) others.push_back(series_of_all(variants[v], metric));
+    if (v != best) others.push_back(series_of_all(comparison, v, metric));
   }
   const auto differences =
-      stats::metric_differences(metric, others, series_of_all(variants[best], metric));
+      stats::metric_differences(metric, others, series_of_all(comparison, best, metric));
   std::vector<std::size_t> as_good = {best};
   std::size_t next = 0;
   for (const std::size_t v : with) {
@@ -598,13 +648,14 @@ void set_standings(std::vector<std::vector<Overview::Cell>>& rows, std::size_t c
   }
 }
 
-std::string overview_text(const Evaluation& variant, const MetricInfo& metric) {
-  const SummaryRow* row = variant.row("all", metric.name);
+std::string overview_text(const ComparisonReport& comparison, std::size_t variant,
+                          const MetricInfo& metric) {
+  const SummaryRow* row = comparison.evaluations[variant].row("all", metric.name);
   if (row == nullptr) return "-";
   if (metric.name == "recovered") {
-    if (!stats::can_confirm_recovery(variant.scenario())) return "too short";
-    const auto runs = static_cast<double>(row->estimate.count);
-    return fmt::format("{} of {}", std::lround(row->estimate.mean * runs), std::lround(runs));
+    const ToldRuns recovered = told_runs(comparison, variant);
+    if (recovered.of == 0) return "too short";
+    return fmt::format("{} of {}", recovered.count, recovered.of);
   }
   const DisplayUnit unit = shown_as_percentage(metric)
                                ? DisplayUnit{100, " %"}
@@ -628,25 +679,28 @@ Overview overview_of(const ComparisonReport& comparison) {
     const bool exists = std::ranges::any_of(comparison.evaluations, [&](const Evaluation& e) {
       return e.row("all", metric->name) != nullptr;
     });
-    const bool can_recover =
-        name != "recovered" || std::ranges::any_of(comparison.evaluations, [](const Evaluation& e) {
-          return stats::can_confirm_recovery(e.scenario());
-        });
-    if (exists && can_recover) overview.columns.push_back({metric, title});
+    bool is_told = name != "recovered";
+    for (std::size_t v = 0; v < comparison.evaluations.size() && !is_told; ++v) {
+      is_told = told_runs(comparison, v).of > 0;
+    }
+    if (exists && is_told) overview.columns.push_back({metric, title});
   }
-  for (const Evaluation& e : comparison.evaluations) {
+  for (std::size_t v = 0; v < comparison.evaluations.size(); ++v) {
     std::vector<Overview::Cell>& cells = overview.rows.emplace_back();
     for (const Overview::Column& column : overview.columns) {
-      const SummaryRow* row = e.row("all", column.metric->name);
-      const bool is_known = row != nullptr && (column.metric->name != "recovered" ||
-                                               stats::can_confirm_recovery(e.scenario()));
-      cells.push_back({is_known ? std::optional(row->estimate.mean) : std::nullopt,
-                       overview_text(e, *column.metric)});
+      const SummaryRow* row = comparison.evaluations[v].row("all", column.metric->name);
+      std::optional<double> mean;
+      if (row != nullptr) mean = row->estimate.mean;
+      if (column.metric->name == "recovered" && row != nullptr) {
+        const ToldRuns recovered = told_runs(comparison, v);
+        mean = recovered.of > 0 ? std::optional(recovered.share()) : std::nullopt;
+      }
+      cells.push_back({mean, overview_text(comparison, v, *column.metric)});
     }
   }
   bool has_best = false, has_ties = false;
   for (std::size_t c = 0; c < overview.columns.size(); ++c) {
-    set_standings(overview.rows, c, *overview.columns[c].metric, comparison.found.variants);
+    set_standings(overview.rows, c, *overview.columns[c].metric, comparison);
     for (const auto& row : overview.rows) {
       has_best = has_best || row[c].standing == Standing::kBest;
       has_ties = has_ties || row[c].standing == Standing::kAsGood;
@@ -682,12 +736,25 @@ std::string common_key(const ComparisonReport& comparison) {
 
 std::string baseline_cell(const ComparisonReport& comparison, const std::string& client,
                           const MetricInfo& metric) {
-  const SummaryRow* row = comparison.baseline().row(client, metric.name);
+  const Evaluation& e = comparison.baseline();
+  const SummaryRow* row = e.row(client, metric.name);
   if (row == nullptr) return "-";
-  const DisplayUnit unit = shown_as_percentage(metric)
-                               ? DisplayUnit{100, " %"}
-                               : display_unit(row->estimate.mean, metric.unit);
-  return format_plain(row->estimate.mean * unit.scale) + std::string(unit.name);
+  double mean = row->estimate.mean;
+  if (metric.name == "recovered") {
+    const std::size_t place = place_of(e.scenario(), client);
+    std::vector<double> told;
+    for (std::size_t r = 0; r < e.values.runs(); ++r) {
+      if (const auto value = comparison.told[0].recovered(e.values, r, place)) {
+        told.push_back(*value);
+      }
+    }
+    const auto known = estimate(told);
+    if (!known) return "too short";
+    mean = known->mean;
+  }
+  const DisplayUnit unit =
+      shown_as_percentage(metric) ? DisplayUnit{100, " %"} : display_unit(mean, metric.unit);
+  return format_plain(mean * unit.scale) + std::string(unit.name);
 }
 
 }  // namespace
@@ -765,6 +832,7 @@ class ComparisonText {
       notes.emplace_back(
           "the variants have different seeds and therefore no common random numbers");
     }
+    add_untold(notes);
     add_modes(notes);
     add_drains(notes);
     add_short_runs(notes);
@@ -989,6 +1057,34 @@ class ComparisonText {
   bool has_rows(const MetricInfo& metric) const {
     return std::any_of(comparison_.found.rows.begin(), comparison_.found.rows.end(),
                        [&](const ComparisonRow& row) { return row.metric == &metric; });
+  }
+
+  /// Adds notes on replications that do not tell whether they recover, of all clients together, or
+  /// of the groups where those tell.
+  void add_untold(std::vector<std::string>& notes) const {
+    constexpr std::size_t kMost = 3;
+    const auto& metrics = comparison_.found.metrics;
+    if (std::ranges::count(metrics, find_metric("recovered")) == 0) return;
+    std::size_t count = 0;
+    for (std::size_t v = 0; v < comparison_.evaluations.size(); ++v) {
+      const Evaluation& e = comparison_.evaluations[v];
+      const auto add = [&](std::size_t client) {
+        const std::string note =
+            stats::untold_note(comparison_.told[v].untold(client), e.values.runs(),
+                               comparison_.told[v].duration_s(client));
+        if (note.empty()) return false;
+        const std::string whose =
+            client + 1 == e.clients() ? "" : ", client " + e.client_name(client);
+        if (++count <= kMost) notes.push_back(fmt::format("{}{}: {}", variant(v), whose, note));
+        return true;
+      };
+      if (add(e.clients() - 1) || e.clients() == 2) continue;
+      for (std::size_t c = 0; c + 1 < e.clients(); ++c) add(c);
+    }
+    if (count > kMost) {
+      notes.push_back(
+          fmt::format("{} more of these notes: the other runs are too short, too", count - kMost));
+    }
   }
 
   /// Adds notes on variants with two modes: means over both, and their differences, describe

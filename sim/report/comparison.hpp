@@ -7,6 +7,7 @@
 #include <retrysim/compare.hpp>
 
 #include "estimate/paired.hpp"
+#include "estimate/told.hpp"
 #include "report/document/document.hpp"
 #include "report/run/evaluation.hpp"
 
@@ -20,6 +21,9 @@
 
 namespace retrysim::report {
 
+/// Which replications of each variant tell whether they recover.
+std::vector<stats::ToldRecoveries> told_by(std::span<const Evaluation> evaluations);
+
 struct ComparisonReport {
   const Comparison& found;
   /// Evaluations of the variants, in the order of `found.variants`.
@@ -27,6 +31,7 @@ struct ComparisonReport {
   bool was_asked_for = false;          ///< the user named the metrics
   std::vector<std::string> vary = {};  ///< what --vary was given, as the user wrote it
   bool show_variance = false;          ///< the table has the savings of common random numbers
+  std::vector<stats::ToldRecoveries> told = told_by(evaluations);  ///< by variant
 
   std::size_t variants() const { return evaluations.size() - 1; }  ///< number without the baseline
   const Evaluation& baseline() const { return evaluations.front(); }

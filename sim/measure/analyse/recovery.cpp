@@ -954,6 +954,51 @@ std::optional<double> least_duration_to_judge_s(const Scenario& scenario) {
          scenario.recovery.hold.in_seconds();
 }
 
+namespace {
+
+/// See `duration_to_judge_s`; `watched_s` is the time in which `recovery` was looked for.
+double duration_to_judge_s(const Scenario& scenario, Time trigger_end, double patience_s,
+                           const Recovery& recovery, double watched_s) {
+  const double hold_s = scenario.recovery.hold.in_seconds();
+  // As many successes have to be due as tell a recovery from chance, twice over (`Watch::from`).
+  const double to_confirm_s =
+      recovery.due > 0 ? 2 * recovery.due_to_tell / recovery.due * watched_s : 0.0;
+  return trigger_end.in_seconds() + patience_s + std::max(hold_s, to_confirm_s);
+}
+
+}  // namespace
+
+double duration_to_judge_s(const Scenario& scenario, const Aftermath& aftermath) {
+  return duration_to_judge_s(scenario, aftermath.trigger.end, aftermath.patience_s,
+                             aftermath.recovery,
+                             seconds(aftermath.horizon - aftermath.trigger.end));
+}
+
+std::vector<double> durations_to_judge_s(const Scenario& scenario, const RunResult& run,
+                                         std::span<const std::optional<double>> not_before_s) {
+  std::vector<double> durations;
+  if (std::ranges::none_of(not_before_s, [](const auto& s) { return s.has_value(); })) return {};
+  const std::optional<Aftermath> aftermath = final_aftermath(scenario, run);
+  if (!aftermath) return {};
+  const bool can_confirm = can_confirm_recovery(scenario);
+  bool any = false;
+  for (std::size_t c = 0; c < not_before_s.size(); ++c) {
+    double& duration = durations.emplace_back(0);
+    if (!not_before_s[c] || (can_confirm && *not_before_s[c] > aftermath->patience_s)) continue;
+    any = true;
+    if (c + 1 == not_before_s.size()) {
+      duration = duration_to_judge_s(scenario, *aftermath);
+      continue;
+    }
+    const Time end = end_of_disturbances(scenario, c).value_or(aftermath->trigger.end);
+    const Recovery recovery = final_recovery(scenario, run, c).value_or(Recovery());
+    duration = duration_to_judge_s(scenario, end, aftermath->patience_s, recovery,
+                                   seconds(run.window_end - end));
+  }
+  if (!any) durations.clear();
+  return durations;
+}
+
 std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& twin,
                                     const Aftermath& aftermath) {
   Before before = aftermath.before;

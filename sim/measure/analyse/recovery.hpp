@@ -220,6 +220,17 @@ std::optional<Aftermath> final_aftermath(const Scenario& scenario, const RunResu
 /// without a disturbance.
 std::optional<double> least_duration_to_judge_s(const Scenario& scenario);
 
+/// The duration, s, of a run that would be long enough to tell whether it recovers: until the end
+/// of the disturbance, the patience X, and as long as it takes to confirm a recovery, which is
+/// longer than the hold where few requests come.
+double duration_to_judge_s(const Scenario& scenario, const Aftermath& aftermath);
+
+/// By client group, and last for all together: 0 if `run` tells whether it recovers; otherwise the
+/// duration, s, of a run that would be long enough. `not_before_s` has the metric
+/// recovery_censored_s of each of them. Empty if `run` tells it of all, or nothing goes wrong.
+std::vector<double> durations_to_judge_s(const Scenario& scenario, const RunResult& run,
+                                         std::span<const std::optional<double>> not_before_s);
+
 /// When the twin recovers, by the same rule as the run; empty if it does not. As its requests have
 /// one attempt each, goodput is compared with what single attempts achieved before the disturbance.
 /// The twin has no retries from `aftermath.trigger.end` on.

@@ -25,6 +25,7 @@ TEST_CASE("A unit's result comes back bit by bit") {
   result.phase_values.resize(3 * 2 * PhaseValues::places());
   result.phase_values[1] = 0.3;
   result.phase_values.back() = 7;
+  result.to_judge_s = {0, 85.5};
   const std::string bytes = encode(result);
   const auto back = decode(bytes);
   REQUIRE(back);
@@ -33,6 +34,7 @@ TEST_CASE("A unit's result comes back bit by bit") {
   REQUIRE(back->clients == 2);
   REQUIRE(back->values == result.values);
   REQUIRE(back->phases == 3);
+  REQUIRE(back->to_judge_s == result.to_judge_s);
   REQUIRE(back->phase_values == result.phase_values);
   REQUIRE(std::bit_cast<std::uint64_t>(*back->values[0]) == std::uint64_t{1} << 63);
 }

@@ -315,7 +315,9 @@ TEST_CASE("A scenario that is wrong has errors and no remedies") {
 
 TEST_CASE("Whatever keeps a queue without a bound from serving the dead revives it") {
   const Advice advice = advice_on(kZombie);
-  CHECK(advice.means[kRecoveredRuns] == 0.0);
+  // The runs are too short to tell that they never recover: X is 200 s and more.
+  CHECK_FALSE(advice.means[kRecoveredRuns].has_value());
+  CHECK(advice.duration_to_judge_s > advice.scenario.scenario.duration.in_seconds());
   // Known from the law: retries at once of attempts that are served too late keep it down.
   for (const char* name : {"bounded-queue", "age-limit", "drop-abandoned", "adaptive-lifo",
                            "no-retries", "retry-quota"}) {
@@ -325,7 +327,7 @@ TEST_CASE("Whatever keeps a queue without a bound from serving the dead revives 
     CHECK(trial.effects[kSuccessRate].direction == 1);
     CHECK(trial.effects[kSuccessRate].difference.interval->low > 0);
   }
-  CHECK(trial_of(advice, "bounded-queue").effects[kRecoveredRuns].difference.mean == 1);
+  CHECK(trial_of(advice, "bounded-queue").means[kRecoveredRuns] == 1.0);
   CHECK(advice.trials.front().means[kSuccessRate] > 0.9);
   CHECK_FALSE(advice.trials.front().as_good_as_first);
   // A queue of one place refuses requests of a healthy service: the price is named.
