@@ -87,9 +87,14 @@ struct FleetScenario {
 
 /// A fleet before and after an upgrade, ready to be simulated.
 struct UpgradeStudy {
-  SdkUpgrade upgrade;
+  SdkUpgrade upgrade;  ///< its rules are those of the first of `paths`, with the scenario's keys
   NamedScenario from, to;          ///< the same scenario but for the clients' rules
   std::vector<std::string> paths;  ///< of the client groups and calls that are upgraded
+  /// What the scenario says of their mode and release, and is not what is compared: a sentence for
+  /// those with the same.
+  std::vector<std::string> replaced;
+  /// Paths with other keys of their own on retries than the first one.
+  std::vector<std::string> with_other_rules;
 
   /// The only fault of the scenario, whose length the search for the tipping point looks for;
   /// empty: there is none, or there are several.
@@ -99,8 +104,9 @@ struct UpgradeStudy {
 };
 
 /// Loads both. Those client groups and calls between services are upgraded whose retry rules are
-/// those of the SDK, whatever its version, in one of its modes. Throws InputError: the scenario
-/// does not load, or nobody in it uses the SDK.
+/// those of the SDK, whatever its version, in one of its modes; the mode and the release are those
+/// of `upgrade`, other keys stay as the scenario has them. Throws InputError: the scenario does not
+/// load, or nobody in it uses the SDK.
 UpgradeStudy load_upgrade(const SdkUpgrade& upgrade, const FleetScenario& scenario);
 
 struct UpgradeResult {

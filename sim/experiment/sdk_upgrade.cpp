@@ -6,6 +6,7 @@
 #include <retrysim/retry_strategy.hpp>
 #include <retrysim/sdk_upgrade.hpp>
 
+#include "scenario/text/names.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
@@ -201,13 +202,22 @@ std::vector<std::string> upgrade_choices(const SdkUpgrade& upgrade) {
   if (to.opted_in) {
     result.push_back(fmt::format("To keep the old rules, leave {} unset.", kOptIn));
   } else if (has_revisions(from.mode) && from.revision == kOld && to.revision == kNew) {
-    result.push_back(
-        first_only == nullptr
-            ? fmt::format("To keep the old rules, stay below {} {}.", sdk,
-                          first_default == nullptr ? sdk_version(to.sdk) : first_default->version)
-            : fmt::format(
-                  "To keep the old rules of {} mode, stay below {} {}, which has no others.",
-                  from.mode, sdk, first_only->version));
+    // Between the two, a release has the old rules only for those who ask for them.
+    const bool only_at_once =
+        first_only != nullptr && (first_default == nullptr || first_default == first_only);
+    if (only_at_once) {
+      result.push_back(
+          fmt::format("To keep the old rules of {} mode, stay below {} {}, which has no others.",
+                      from.mode, sdk, first_only->version));
+    } else {
+      result.push_back(fmt::format(
+          "To keep the old rules, stay below {} {}{}.", sdk,
+          first_default == nullptr ? sdk_version(to.sdk) : first_default->version,
+          first_only == nullptr ? ""
+                                : fmt::format(", with which the new ones are the default; {} and "
+                                              "later have no others",
+                                              first_only->version)));
+    }
   }
   return result;
 }
@@ -281,6 +291,75 @@ std::vector<std::string> users_of(std::string_view sdk, const LoadedScenario& lo
                                                 : fmt::format("{}", fmt::join(others, ", "))));
 }
 
+bool is_stated(const ResolvedKey& key) {
+  return key.origin != Origin::kDefault && key.origin != Origin::kPreset;
+}
+
+/// The word that the user gives a key; empty if the key has its default.
+std::string stated_word(const LoadedScenario& loaded, const std::string& path) {
+  const auto key = std::ranges::find(loaded.keys, path, &ResolvedKey::path);
+  return key != loaded.keys.end() && is_stated(*key) ? word_at(loaded, path) : std::string();
+}
+
+/// A mode and revision of a release in words: "standard mode, revision 2.1, of botocore 1.44.0".
+std::string mode_in_words(std::string_view mode, std::string_view revision, std::string_view sdk) {
+  return fmt::format("{} mode{} of {}", mode,
+                     revision.empty() ? "" : fmt::format(", revision {},", revision), spoken(sdk));
+}
+
+/// See UpgradeStudy::replaced. `base`: as the user has it.
+std::vector<std::string> replaced_in(const LoadedScenario& base, const SdkUpgrade& upgrade,
+                                     const std::vector<std::string>& paths) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> found;  // sentence, its paths
+  for (const std::string& path : paths) {
+    const std::string mode = stated_word(base, path + ".retry.mode");
+    const std::string sdk = stated_word(base, path + ".retry.sdk");
+    const std::string revision = stated_word(base, path + ".retry.revision");
+    const bool other_mode = !mode.empty() && mode != upgrade.from.mode;
+    const bool other_revision = !revision.empty() && revision != upgrade.from.revision;
+    const bool other_release = has_version(sdk) && sdk != upgrade.from.sdk;
+    if (!other_mode && !other_revision && !other_release) continue;
+    std::string text =
+        fmt::format("the scenario says {}; compared are {} and {}.",
+                    mode_in_words(mode.empty() ? word_at(base, path + ".retry.mode") : mode,
+                                  revision, sdk.empty() ? word_at(base, path + ".retry.sdk") : sdk),
+                    mode_in_words(upgrade.from.mode, upgrade.from.revision, upgrade.from.name()),
+                    mode_in_words(upgrade.to.mode, upgrade.to.revision, upgrade.to.name()));
+    if (other_mode) text += fmt::format(" To keep that, ask for {} mode.", mode);
+    const auto same = std::ranges::find(found, text, [](const auto& f) { return f.first; });
+    if (same == found.end()) {
+      found.push_back({text, {path}});
+    } else {
+      same->second.push_back(path);
+    }
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [text, its_paths] : found) {
+    sentences.push_back(fmt::format("{}: {}", fmt::join(its_paths, ", "), text));
+  }
+  return sentences;
+}
+
+/// The keys on retries that the user gives a client group or call, but for those that say which
+/// rules it has.
+std::string own_retry_keys(const LoadedScenario& loaded, const std::string& path) {
+  const std::string prefix = path + ".retry.";
+  std::string text;
+  for (const ResolvedKey& key : loaded.keys) {
+    if (!key.path.starts_with(prefix) || !is_stated(key)) continue;
+    const std::string name = key.path.substr(prefix.size());
+    if (name != "mode" && name != "sdk" && name != "revision") text += name + "=" + key.toml + "\n";
+  }
+  return text;
+}
+
+/// The rules of a client group or call.
+const RetryRules& rules_at(const LoadedScenario& loaded, const std::string& path) {
+  const std::vector<ClientSpec>& clients = loaded.scenario.clients;
+  return std::ranges::find(clients, path, [](const ClientSpec& c) { return scenario::path_of(c); })
+      ->retry;
+}
+
 std::vector<std::string> edits_of(const SdkRelease& release,
                                   const std::vector<std::string>& paths) {
   std::vector<std::string> edits;
@@ -320,6 +399,16 @@ UpgradeStudy load_upgrade(const SdkUpgrade& upgrade, const FleetScenario& scenar
   const std::vector<std::string> after = edits_of(upgrade.to, study.paths);
   study.from = {upgrade.from.name(), load_fleet(scenario, {}, before).value()};
   study.to = {upgrade.to.name(), load_fleet(scenario, {}, after).value()};
+  // A described fleet has the client that the options name: it states nothing of its own.
+  if (!scenario.text) study.replaced = replaced_in(base, upgrade, study.paths);
+  const std::string& first = study.paths.front();
+  study.upgrade.from.rules = rules_at(study.from.loaded, first);
+  study.upgrade.to.rules = rules_at(study.to.loaded, first);
+  for (const std::string& path : study.paths) {
+    if (own_retry_keys(study.from.loaded, path) != own_retry_keys(study.from.loaded, first)) {
+      study.with_other_rules.push_back(path);
+    }
+  }
 
   const Scenario& s = base.scenario;
   if (s.faults.size() != 1 || s.warmup_is_auto) return study;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/sdk_upgrade.hpp"
 
+#include "estimate/told.hpp"
 #include "report/comparison.hpp"
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"
@@ -22,20 +23,25 @@ using Json = nlohmann::ordered_json;
 
 // --- The fleet -----------------------------------------------------------------------------------
 
-/// How many runs recover, out of those that have something to recover from.
+/// How many runs recover, out of those that have something to recover from and tell it.
 struct Recovered {
   std::size_t count = 0, of = 0;
+  std::size_t untold = 0;  ///< too short to tell
+  double duration_s = 0;   ///< with which all would tell
 };
 
 Recovered recovered_of(const Evaluation& e) {
   Recovered result;
-  const std::size_t metric = index_of(*find_metric("recovered"));
+  const std::size_t all = e.clients() - 1;
+  const stats::ToldRecoveries told(e.scenario(), e.set.runs, e.values);
   for (std::size_t run = 0; run < e.values.runs(); ++run) {
-    const std::optional<double> value = e.values.at(run, e.clients() - 1, metric);
+    const std::optional<double> value = told.recovered(e.values, run, all);
     if (!value) continue;
     ++result.of;
     if (*value == 1) ++result.count;
   }
+  result.untold = told.untold(all);
+  result.duration_s = told.duration_s(all);
   return result;
 }
 
@@ -82,6 +88,29 @@ std::string answer_of(const UpgradeReport& report) {
   const Recovered after = recovered_of(report.evaluations[1]);
   const std::string from = report.study.upgrade.from.name();
   const std::string to = report.study.upgrade.to.name();
+  if (before.untold + after.untold > 0) {
+    const std::string needed =
+        fmt::format("a duration of {} would be long enough",
+                    stats::said_duration(std::max(before.duration_s, after.duration_s)));
+    const auto told = [](const Recovered& r) {
+      return r.of == 0
+                 ? std::string("not known")
+                 : fmt::format("in {} of {}{}", r.count, r.of,
+                               r.untold == 0 ? " runs"
+                                             : fmt::format(" runs that tell ({} {} too short)",
+                                                           r.untold, r.untold == 1 ? "is" : "are"));
+    };
+    if (before.of == 0 && after.of == 0) {
+      return fmt::format(
+          "Whether the fleet recovers is not known, with {} or with {}: the runs are too short to "
+          "tell, {}.",
+          to, from, needed);
+    }
+    return fmt::format(
+        "Whether the fleet recovers: with {} {}; with {} {}. Where runs are too "
+        "short to tell, {}.",
+        to, told(after), from, told(before), needed);
+  }
   if (before.of == 0 || after.of == 0) {
     return fmt::format(
         "{} instead of {}: nothing goes wrong in this scenario that the fleet "
@@ -188,6 +217,12 @@ void add_client(Document& d, const UpgradeReport& report) {
     return listing_text(changes, columns);
   });
   if (!same.empty()) d.say(fmt::format("As before: {}.", same), "", "");
+  const UpgradeStudy& study = report.study;
+  if (!study.with_other_rules.empty()) {
+    d.say(fmt::format("These are the rules of {}; the scenario gives others to {}.",
+                      study.paths.front(), fmt::join(study.with_other_rules, ", ")),
+          "", "");
+  }
 }
 
 Json client_json(const UpgradeReport& report) {
@@ -215,6 +250,8 @@ Json client_json(const UpgradeReport& report) {
   return {{"from", release(upgrade.from)},
           {"to", release(upgrade.to)},
           {"paths", report.study.paths},
+          {"replaced", report.study.replaced},
+          {"with_other_rules", report.study.with_other_rules},
           {"rules", rules},
           {"played", played},
           {"choices", upgrade_choices(upgrade)},
@@ -237,7 +274,9 @@ Columns<UpgradeReport> upgrade_columns() {
   };
   const auto recovered = [](const UpgradeReport& r, std::size_t side) {
     const Recovered found = recovered_of(r.evaluations[side]);
-    return Shown{share(found.count, found.of), n_of(found.count, found.of)};
+    return Shown{share(found.count, found.of), found.of == 0 && found.untold > 0
+                                                   ? std::string("too short")
+                                                   : n_of(found.count, found.of)};
   };
   const auto tip = [](const UpgradeReport& r, std::size_t side) {
     return Shown{tip_range(r, side),
@@ -313,6 +352,7 @@ Document upgrade_document(const UpgradeReport& report) {
                     upgrade.to.name(),
                     scenario::said_things(report.evaluations[0].values.runs(), "replication"),
                     report.study.from.loaded.scenario.seed));
+  for (const std::string& replaced : report.study.replaced) d.say(replaced);
   d.gap().answer_first(upgrade_sentences(report));
   add_client(d, report);
   if (const std::vector<std::string> choices = upgrade_choices(upgrade); !choices.empty()) {
@@ -335,15 +375,26 @@ Document upgrades_document(std::span<const UpgradeReport> reports, const std::st
                     scenario::said_things(reports.size(), "upgrade"),
                     scenario::said_things(reports[0].evaluations[0].values.runs(), "replication"),
                     scenario.seed));
-  std::size_t better = 0, worse = 0;
+  std::size_t better = 0, worse = 0, untold = 0;
+  double duration_s = 0;
   for (const UpgradeReport& r : reports) {
-    const std::size_t before = recovered_of(r.evaluations[0]).count;
-    const std::size_t after = recovered_of(r.evaluations[1]).count;
-    better += after > before;
-    worse += after < before;
+    const Recovered before = recovered_of(r.evaluations[0]);
+    const Recovered after = recovered_of(r.evaluations[1]);
+    if (before.untold + after.untold > 0) {
+      ++untold;
+      duration_s = std::max({duration_s, before.duration_s, after.duration_s});
+      continue;
+    }
+    better += after.count > before.count;
+    worse += after.count < before.count;
   }
   d.gap().answer(fmt::format("After the upgrade more runs recover in {}, and fewer in {}.",
                              scenario::said_part(better, reports.size(), "fleet"), worse));
+  if (untold > 0) {
+    d.say(fmt::format(
+        "Of {} it is not known: runs are too short to tell; a duration of {} would be long enough.",
+        scenario::said_things(untold, "fleet"), stats::said_duration(duration_s)));
+  }
   const CellTable table(upgrade_columns(), reports);
   d.gap().show(shown(table));
   d.say("The fault that tips it: the shortest one from which half of the runs do not recover.", "",

@@ -3,7 +3,10 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/error.hpp>
+#include <retrysim/retry_strategy.hpp>
 #include <retrysim/sdk_upgrade.hpp>
+
+#include "unit/experiment/request_file.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -75,6 +78,59 @@ TEST_CASE("the SDKs whose defaults changed are those of the announcement",
   }
   CHECK(std::ranges::count(sdks, "java-v2") == 0);
   CHECK(std::ranges::count(sdks, "kotlin") == 0);
+}
+
+TEST_CASE("the release to stay below is the first without the old rules by default",
+          "[experiment][upgrade]") {
+  for (const std::string& sdk : upgraded_sdks()) {
+    CAPTURE(sdk);
+    const SdkUpgrade upgrade = parse_sdk_upgrade(sdk, "standard");
+    std::string border;
+    for (const std::string& choice : upgrade_choices(upgrade)) {
+      const std::string before = "stay below " + sdk + " ";
+      const auto at = choice.find(before);
+      if (at == choice.npos) continue;
+      const auto from = at + before.size();
+      border = choice.substr(from, choice.find_first_of(" ,", from) - from);
+      if (border.ends_with('.')) border.pop_back();
+    }
+    REQUIRE(!border.empty());
+    const auto points = turning_points(sdk);
+    const auto at = std::ranges::find(points, border, &TurningPoint::version);
+    REQUIRE(at != points.end());
+    CHECK(release_revision(sdk + "@" + border) == "2.1");
+    for (auto p = points.begin(); p != at; ++p) {
+      CHECK(release_revision(sdk + "@" + std::string(p->version)) == "2.0");
+    }
+  }
+}
+
+TEST_CASE("a fleet keeps its own keys, and what is replaced is said", "[experiment][upgrade]") {
+  const auto study = [](const std::string& retry, std::string_view mode = {}) {
+    FleetScenario fleet{"fleet.toml", {}, {}};
+    const test::RequestFile file(
+        "name = \"fleet\"\nduration = \"30s\"\n[service.api]\nservers = 4\n"
+        "service_time = \"20ms\"\n[client.web]\narrivals = { process = \"poisson\", total_rate = "
+        "50 "
+        "}\nattempt_timeout = \"1s\"\nretry = { " +
+        retry + " }\n");
+    fleet.file = file.scenario();
+    return load_upgrade(parse_sdk_upgrade("botocore", mode), fleet);
+  };
+  const UpgradeStudy own =
+      study("mode = \"standard\", sdk = \"botocore@1.43.3\", max_attempts = 7");
+  CHECK(own.upgrade.from.rules.max_attempts == 7);
+  CHECK(own.upgrade.to.rules.max_attempts == 7);
+  CHECK(own.with_other_rules.empty());
+  REQUIRE(own.replaced.size() == 1);
+  CHECK(
+      own.replaced[0] ==
+      "client.web: the scenario says standard mode of botocore 1.43.3; compared are legacy mode of "
+      "botocore 1.43.3 and standard mode, revision 2.1, of botocore 1.44.0. To keep that, ask for "
+      "standard mode.");
+  CHECK(study("mode = \"legacy\", sdk = \"botocore@1.43.3\"").replaced.empty());
+  CHECK(study("mode = \"standard\", sdk = \"botocore\"", "standard").replaced.empty());
+  REQUIRE(study("mode = \"legacy\", sdk = \"botocore@1.30.0\"").replaced.size() == 1);
 }
 
 TEST_CASE("the same failures are played by both releases", "[experiment][upgrade]") {
