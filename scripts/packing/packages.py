@@ -401,12 +401,17 @@ class Release:
         return lines
 
     def hand_out(self, out, lines):
-        """Puts packages and lists into the folder, in place of those of an earlier run."""
-        for path in made_earlier(out):
-            path.unlink()
+        """Puts packages and lists into the folder, in place of those of an earlier run, which stay
+        until the new ones are there."""
+        earlier = made_earlier(out)
         out.mkdir(parents=True, exist_ok=True)
-        for _, package in self.packages:
-            shutil.copy(package, out)
+        with tempfile.TemporaryDirectory(dir=out, prefix=".new-") as new:
+            for _, package in self.packages:
+                shutil.copy(package, new)
+            for path in earlier:
+                path.unlink()
+            for path in Path(new).iterdir():
+                path.rename(out / path.name)
         (out / LISTS[1]).write_text("\n".join([f"retrysim {self.version}, commit {self.head}", "",
                                                *lines[:-1]]) + "\n")
         names = sorted([package.name for _, package in self.packages] + [LISTS[1]])

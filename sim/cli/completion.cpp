@@ -244,6 +244,8 @@ void add_values(const OptionText& option, const Arguments& words, Candidates& ca
       candidates.add(fmt::format("{}{}", before, name));
     }
     if (several) candidates.directive("open");
+  } else if (kind == "FORMAT" && option.name == "format") {
+    for (const char* word : {"table", "csv", "json", "schema"}) candidates.add(word);  // of lists
   } else if (kind == "FORMAT") {
     for (const std::string_view word : scenario::split_words(fit::format_words())) {
       candidates.add(word);

@@ -653,7 +653,7 @@ Options<ListCommand> list_options() {
       {{"details", "",
         "of sdks: the constants of each mode, as csv and json have them in any case"},
        into(&C::details)},
-      {{"format", "table|csv|json|schema",
+      {{"format", "FORMAT",
         "how to print: table (default), csv or json; schema: keys as a JSON Schema, for "
         "completion and checks in an editor"},
        [](C& c, const std::string& text) {

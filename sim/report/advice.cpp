@@ -578,8 +578,18 @@ class AdviceText {
     if (exists(kRecovered)) {
       const Cell cell = mean_of(row, kRecovered);
       const double* value = std::get_if<double>(&cell.value());
-      cells.cells.emplace_back(value == nullptr ? found_.duration_to_judge_s > 0 ? "too short" : "-"
-                                                : runs_text(*value, told(row.trial)));
+      const std::size_t tell = told(row.trial);
+      std::string text = found_.duration_to_judge_s > 0 ? "too short" : "-";
+      if (value != nullptr) {
+        text = runs_text(*value, tell);
+        // What the others would do is not known: all of them may recover, or none.
+        if (found_.duration_to_judge_s > 0 && tell < replications()) {
+          const auto back =
+              static_cast<std::size_t>(std::lround(*value * static_cast<double>(tell)));
+          text = fmt::format("{} to {} of {}", back, back + replications() - tell, replications());
+        }
+      }
+      cells.cells.emplace_back(std::move(text));
       cells.cells.emplace_back(mean(kRecoveryTime));
     }
     return cells;
