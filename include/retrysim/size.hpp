@@ -43,7 +43,7 @@ namespace retrysim {
 enum class SizeVerdict : std::uint8_t {
   kSafe,    ///< at least the stated share of runs is good, with the stated confidence
   kLikely,  ///< all runs of the first stage are good; no more were made
-  kUnsafe,  ///< a smaller share is good, with that confidence, even if all that do not tell are
+  kUnsafe,  ///< a smaller share is good, with that confidence
   kOpen,    ///< too close to the share: as many runs as are allowed do not tell, or hardly would
 };
 template <>
@@ -182,9 +182,6 @@ struct SizeStudy {
   SizeAnswer answer;
   std::vector<SizeReasons> reasons;  ///< by probe: of its runs that are not good
   std::size_t replications = 0;      ///< simulated, disturbance by disturbance
-  /// The duration, s, with which all runs would have told whether they recover; 0 if they do.
-  double duration_to_judge_s = 0;
-  double duration_for_half_s = 0;  ///< with which half of those that do not would tell
   /// By probe and by `size_figures`: means over its runs with all disturbances, of all clients
   /// together; nothing where no run has the figure.
   std::vector<std::vector<std::optional<double>>> figures;

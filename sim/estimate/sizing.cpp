@@ -170,7 +170,7 @@ ShareBets bets_on_unsafe(const SizeSearch& search) {
 /// The values that were tried, each with its runs.
 class Tested {
  public:
-  Tested(const SizeSearch& search, const UnsureSizeRuns& ask)
+  Tested(const SizeSearch& search, const SizeRuns& ask)
       : search_(search),
         ask_(ask),
         on_safe_(bets_on_safe(search, search.most_runs)),
@@ -180,8 +180,8 @@ class Tested {
   /// `firmly`, until the verdict is known. Stops anyway where runs up to `most_runs` would hardly
   /// tell.
   const SizeProbe& test(std::size_t place, bool firmly) {
-    State& state = states_.try_emplace(place, State{{}, on_safe_.start(), on_unsafe_.start(), 0})
-                       .first->second;
+    State& state =
+        states_.try_emplace(place, State{{}, on_safe_.start(), on_unsafe_.start()}).first->second;
     SizeProbe& probe = state.probe;
     probe.place = place;
     while (true) {
@@ -197,11 +197,10 @@ class Tested {
       }
       stop_point();
       const std::size_t next = next_stage(state);
-      for (const std::optional<bool> is_good : ask_(place, probe.runs, next)) {
-        on_safe_.add(state.safe, is_good.value_or(false));
-        on_unsafe_.add(state.unsafe, !is_good.value_or(true));
-        probe.good += is_good && *is_good ? 1 : 0;
-        state.bad += is_good && !*is_good ? 1 : 0;
+      for (const bool is_good : ask_(place, probe.runs, next)) {
+        on_safe_.add(state.safe, is_good);
+        on_unsafe_.add(state.unsafe, !is_good);
+        probe.good += is_good ? 1 : 0;
       }
       probe.runs = next;
     }
@@ -222,7 +221,6 @@ class Tested {
   struct State {
     SizeProbe probe;
     ShareBets::Capital safe, unsafe;
-    std::size_t bad = 0;  ///< runs that are known not to be good
   };
 
   void judge(State& state) const {
@@ -245,12 +243,10 @@ class Tested {
     const std::size_t n = state.probe.runs;
     if (n >= search_.most_runs) return false;
     const std::size_t left = search_.most_runs - n;
-    const auto high_share = [n](std::size_t part) {
-      const double share = static_cast<double>(part) / static_cast<double>(n);
-      return share + kErrors * std::sqrt(share * (1 - share) / static_cast<double>(n));
-    };
-    return on_safe_.would_win(state.safe, high_share(state.probe.good), left) ||
-           on_unsafe_.would_win(state.unsafe, high_share(state.bad), left);
+    const double share = static_cast<double>(state.probe.good) / static_cast<double>(n);
+    const double error = kErrors * std::sqrt(share * (1 - share) / static_cast<double>(n));
+    return on_safe_.would_win(state.safe, share + error, left) ||
+           on_unsafe_.would_win(state.unsafe, 1 - share + error, left);
   }
 
   /// Number of runs after the next stage: as many as it takes to decide if all further ones are
@@ -265,7 +261,7 @@ class Tested {
   }
 
   const SizeSearch& search_;
-  const UnsureSizeRuns& ask_;
+  const SizeRuns& ask_;
   const ShareBets on_safe_, on_unsafe_;
   std::map<std::size_t, State> states_;
 };
@@ -457,14 +453,6 @@ std::size_t least_runs(const SizeSearch& search) {
 }
 
 SizeAnswer search_size(const SizeSearch& search, bool wants_largest, const SizeRuns& runs) {
-  const UnsureSizeRuns sure = [&](std::size_t place, std::size_t from, std::size_t to) {
-    const std::vector<bool> good = runs(place, from, to);
-    return std::vector<std::optional<bool>>(good.begin(), good.end());
-  };
-  return search_size(search, wants_largest, sure);
-}
-
-SizeAnswer search_size(const SizeSearch& search, bool wants_largest, const UnsureSizeRuns& runs) {
   check(search);
   Tested tested(search, runs);
   for (const std::size_t place : survey_of(search)) tested.test(place, false);

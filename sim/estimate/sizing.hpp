@@ -17,7 +17,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <optional>
 #include <vector>
 
 namespace retrysim::stats {
@@ -33,14 +32,8 @@ std::size_t least_runs(const SizeSearch& search);
 using SizeRuns =
     std::function<std::vector<bool>(std::size_t place, std::size_t from, std::size_t to)>;
 
-/// As above where runs may not tell whether they are good (empty): they speak neither for a value
-/// nor against it.
-using UnsureSizeRuns = std::function<std::vector<std::optional<bool>>(
-    std::size_t place, std::size_t from, std::size_t to)>;
-
 /// Searches. `wants_largest`: see SizeRequest. Throws std::invalid_argument if the search is not
 /// within the ranges of its members.
 SizeAnswer search_size(const SizeSearch& search, bool wants_largest, const SizeRuns& runs);
-SizeAnswer search_size(const SizeSearch& search, bool wants_largest, const UnsureSizeRuns& runs);
 
 }  // namespace retrysim::stats

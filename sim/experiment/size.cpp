@@ -428,9 +428,9 @@ class SizeRuns {
     }
   }
 
-  std::vector<std::optional<bool>> ask(std::size_t place, std::size_t from, std::size_t to) {
+  std::vector<bool> ask(std::size_t place, std::size_t from, std::size_t to) {
     simulate(place, to);
-    std::vector<std::optional<bool>> good;
+    std::vector<bool> good;
     for (std::size_t r = from; r < to; ++r) good.push_back(is_good(place, r));
     return good;
   }
@@ -439,14 +439,8 @@ class SizeRuns {
     SizeReasons all;
     all.breaks.resize(plan_.limits.size());
     for (std::size_t r = 0; r < runs; ++r) {
-      // One that tells comes before one that does not, as in `is_good`.
-      const bool is_unknown = !is_good(place, r);
       for (std::size_t d = 0; d < plan_.disturbances.size(); ++d) {
-        SizeReasons one = all;
-        if (!count(run(place, r, d), one)) continue;
-        if (one.too_short > all.too_short && !is_unknown) continue;
-        all = one;
-        break;
+        if (count(run(place, r, d), all)) break;
       }
     }
     return all;
@@ -470,32 +464,19 @@ class SizeRuns {
   }
 
   std::size_t replications() const { return replications_; }
-  /// The duration with which this part of the runs that do not tell whether they recover would; 0
-  /// without such runs.
-  double duration_to_judge_s(double part) const {
-    std::vector<double> needed;
-    std::ranges::copy_if(needed_s_, std::back_inserter(needed), [](double s) { return s > 0; });
-    if (needed.empty()) return 0;
-    std::ranges::sort(needed);
-    const auto count = std::ceil(part * static_cast<double>(needed.size()));
-    return needed[static_cast<std::size_t>(std::max(count, 1.0)) - 1];
-  }
 
  private:
   const JudgedRun& run(std::size_t place, std::size_t replication, std::size_t disturbance) const {
     return runs_.at(place)[replication * plan_.disturbances.size() + disturbance];
   }
 
-  /// Empty: a run is too short to tell, and the others are good.
-  std::optional<bool> is_good(std::size_t place, std::size_t replication) const {
-    SizeReasons reasons;
-    reasons.breaks.resize(plan_.limits.size());
-    std::size_t bad = 0;
+  bool is_good(std::size_t place, std::size_t replication) const {
+    SizeReasons none;
+    none.breaks.resize(plan_.limits.size());
     for (std::size_t d = 0; d < plan_.disturbances.size(); ++d) {
-      bad += count(run(place, replication, d), reasons) ? 1 : 0;
+      if (count(run(place, replication, d), none)) return false;
     }
-    if (bad > 0 && bad == reasons.too_short) return std::nullopt;
-    return bad == 0;
+    return true;
   }
 
   /// Counts the reason why a run is not good; false if the run is good.
@@ -550,9 +531,6 @@ class SizeRuns {
     const std::vector<UnitResult> rows =
         execution::before_more([&] { return execution::get_rows(units, run_); });
     check_events(rows, run_);
-    for (const UnitResult& row : rows) {
-      if (!row.to_judge_s.empty()) needed_s_.push_back(row.to_judge_s.back());
-    }
     replications_ += rows.size();
     for (std::size_t r = 0; r < more; ++r) {
       for (std::size_t d = 0; d < kinds; ++d) {
@@ -570,9 +548,8 @@ class SizeRuns {
     const std::size_t all = values.clients() - 1;
     JudgedRun run;
     run.success = values.at(0, all, index_of(*find_metric("success_rate")));
-    if (const auto told = experiment::told_by({&row, 1}).recovered(values, 0, all)) {
-      run.recovered = *told == 1;
-    }
+    run.recovered =
+        experiment::has_recovered(values.at(0, all, index_of(*find_metric("recovered"))), scenario);
     run.success_before = experiment::success_at_first(row);
     if (run.success_before && *run.success_before < 1 &&
         !experiment::begins_undisturbed(*scenario())) {
@@ -602,7 +579,6 @@ class SizeRuns {
   std::map<std::size_t, std::vector<JudgedRun>>
       runs_;  // [replication * disturbances + disturbance]
   double usual_before_ = 0;
-  std::vector<double> needed_s_;  // of runs with a group that does not tell; 0: all together do
   std::size_t replications_ = 0;
 };
 
@@ -620,17 +596,15 @@ SizeStudy find_size(const SizePlan& plan, const ReplicationOptions& run,
   return execution::in_time(run, [&](const ReplicationOptions& in_time) {
     SizeRuns runs(plan, in_time, probing);
     SizeStudy study;
-    const stats::UnsureSizeRuns ask = [&](std::size_t place, std::size_t from, std::size_t to) {
-      return runs.ask(place, from, to);
-    };
-    study.answer = stats::search_size(plan.search, plan.wants_largest, ask);
+    study.answer = stats::search_size(plan.search, plan.wants_largest,
+                                      [&](std::size_t place, std::size_t from, std::size_t to) {
+                                        return runs.ask(place, from, to);
+                                      });
     for (const SizeProbe& p : study.answer.probes) {
       study.reasons.push_back(runs.reasons(p.place, p.runs));
       study.figures.push_back(runs.figures(p.place, p.runs));
     }
     study.replications = runs.replications();
-    study.duration_to_judge_s = runs.duration_to_judge_s(1);
-    study.duration_for_half_s = runs.duration_to_judge_s(0.5);
     return study;
   });
 }

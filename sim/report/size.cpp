@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "report/size.hpp"
 
-#include "estimate/told.hpp"
 #include "report/document/json.hpp"
 #include "report/document/text.hpp"
 #include "report/pictures/pictures.hpp"
@@ -72,18 +71,25 @@ class SizeReport {
   }
 
   std::vector<std::string> notes() const {
-    const std::size_t too_short = this->too_short();
-    if (too_short == 0) return {};
-    // Near a load of 1 a backlog drains for hours: such runs are no reason to make all so long.
-    constexpr double kFar = 2;
-    const bool is_far = study_.duration_to_judge_s > kFar * study_.duration_for_half_s;
-    return {fmt::format(
-        "{} too short to tell whether {}, and {} neither for nor against a value; a duration of {} "
-        "would be long enough{}",
-        too_short == 1 ? "1 run was" : fmt::format("{} runs were", too_short),
-        too_short == 1 ? "it recovers" : "they recover", too_short == 1 ? "speaks" : "speak",
-        stats::said_duration(is_far ? study_.duration_for_half_s : study_.duration_to_judge_s),
-        is_far ? " for half of them" : "")};
+    std::size_t too_short = 0, not_recovered = 0;
+    for (const SizeReasons& r : study_.reasons) {
+      too_short += r.too_short;
+      not_recovered += r.not_recovered;
+    }
+    std::vector<std::string> all;
+    if (too_short > 0) {
+      all.push_back(fmt::format(
+          "{} too short to tell whether {}, and {} as not good; set a longer duration",
+          too_short == 1 ? "1 run was" : fmt::format("{} runs were", too_short),
+          too_short == 1 ? "it recovers" : "they recover", too_short == 1 ? "counts" : "count"));
+    }
+    if (not_recovered > 0 && plan_.duration_needed_s) {
+      all.push_back(fmt::format(
+          "the runs are too short to show that it never recovers: what has not when they end "
+          "counts as not good; set a duration of {} s or more to tell",
+          scenario::said_number(std::ceil(*plan_.duration_needed_s), 4)));
+    }
+    return all;
   }
 
   /// The value of the answer, if it is a single number or the safe end of a bracket.
@@ -107,7 +113,9 @@ class SizeReport {
     const auto add = [&](std::size_t count, const char* one, const char* more) {
       if (count > 0) parts.push_back(fmt::format("{} {}", count, count == 1 ? one : more));
     };
-    if (plan_.is_disturbed) {
+    if (plan_.is_disturbed && plan_.duration_needed_s) {
+      add(r.not_recovered, "does not recover in time", "do not recover in time");
+    } else if (plan_.is_disturbed) {
       add(r.not_recovered, "does not recover", "do not recover");
     } else {
       add(r.not_recovered, "does not keep up", "do not keep up");
@@ -158,23 +166,9 @@ class SizeReport {
 
   std::string_view extreme() const { return answer_.is_largest ? "largest" : "smallest"; }
 
-  /// How many runs are too short to tell whether they recover.
-  std::size_t too_short() const {
-    std::size_t count = 0;
-    for (const SizeReasons& r : study_.reasons) count += r.too_short;
-    return count;
-  }
-
-  /// Whether whole numbers between the answer and the next value were not tried.
-  bool leaves_numbers_out() const {
-    const double distance = plan_.grid[*answer_.at] - plan_.grid[*answer_.beyond];
-    return plan_.key.whole_numbers && (distance > 1 || distance < -1);
-  }
-
   std::string first() const {
     switch (answer_.outcome) {
       case SizeOutcome::kFound:
-        if (leaves_numbers_out()) return bracket();
         return fmt::format(
             "The {} safe {} is {}: {} {} good, but {} with {}.", extreme(), bare_key(),
             value(*answer_.at), part(*answer_.at), probe(*answer_.at).runs == 1 ? "is" : "are",
@@ -204,14 +198,6 @@ class SizeReport {
             joined(unsafe_places()));
       case SizeOutcome::kOpen:
         break;
-    }
-    if (const std::size_t count = too_short(); count > 0) {
-      return fmt::format(
-          "Not known: no {} from {} to {} is known to be safe, and {} {} too short to tell whether "
-          "{}.",
-          bare_key(), value(first_place()), value(last_place()),
-          scenario::said_part(count, answer_.runs(), "run"), count == 1 ? "is" : "are",
-          count == 1 ? "it recovers" : "they recover");
     }
     return fmt::format(
         "Too close to tell: no {} from {} to {} is known to be safe, and not all are "
@@ -440,9 +426,7 @@ void add_size_columns(Columns<SizeRow>& t, const Trigger& key) {
     return Shown{r.share(), share_text(r.share())};
   });
   t.files("verdict", {"", Side::kLeft}, [](auto& r) {
-    const bool is_untold = r.probe().verdict == SizeVerdict::kOpen && r.reasons().too_short > 0;
-    return Shown{std::string(name(r.probe().verdict)),
-                 is_untold ? std::string("not known") : verdict_words(r.probe().verdict)};
+    return Shown{std::string(name(r.probe().verdict)), verdict_words(r.probe().verdict)};
   });
   t.files("not_recovered", [](auto& r) { return r.reasons().not_recovered; });
   t.files("ill_before", [](auto& r) { return r.reasons().ill_before; });

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <vector>
 
 namespace retrysim {
@@ -214,37 +213,6 @@ TEST_CASE("no value has more runs than are allowed", "[estimate][sizing]") {
   CHECK_THROWS_AS(size_of(grid_of(1), step), std::invalid_argument);
   s.most_runs = 5;
   CHECK_THROWS_AS(size_of(s, step), std::invalid_argument);
-}
-
-TEST_CASE("runs that do not tell speak neither for a value nor against it", "[estimate][sizing]") {
-  const auto answer = [](const std::function<std::optional<bool>(std::size_t, std::size_t)>& run) {
-    const stats::UnsureSizeRuns runs = [&](std::size_t place, std::size_t from, std::size_t to) {
-      std::vector<std::optional<bool>> good;
-      for (std::size_t r = from; r < to; ++r) good.push_back(run(place, r));
-      return good;
-    };
-    return stats::search_size(grid_of(9), false, runs);
-  };
-  const SizeAnswer nothing = answer([](std::size_t, std::size_t) { return std::nullopt; });
-  CHECK(nothing.outcome == SizeOutcome::kOpen);
-  for (const SizeProbe& p : nothing.probes) {
-    CHECK(p.verdict == SizeVerdict::kOpen);
-    CHECK(p.runs == grid_of(9).first_stage);  // more of them would not tell either
-  }
-  // Safe values are found all the same, and what is known not to be.
-  const SizeAnswer some = answer([](std::size_t place, std::size_t) -> std::optional<bool> {
-    if (place < 3) return false;
-    if (place < 6) return std::nullopt;
-    return true;
-  });
-  CHECK(some.outcome == SizeOutcome::kBracket);
-  CHECK(some.at == 6U);
-  CHECK(some.beyond == 2U);
-  // Few runs that do not tell are as bad ones for safety: 1 in 10 keeps a value from being safe.
-  const SizeAnswer few = answer([](std::size_t, std::size_t r) -> std::optional<bool> {
-    return r % 10 == 3 ? std::nullopt : std::optional(true);
-  });
-  CHECK(few.outcome == SizeOutcome::kOpen);
 }
 
 TEST_CASE("exact intervals of shares", "[estimate][sizing]") {
