@@ -659,23 +659,6 @@ class Working(WithFolder):
         process.stdout.close()
 
 
-    def test_end_of_the_interpreter(self):
-        """A daemon thread that asks, also with a strategy, ends with the process."""
-        code = ("import retrysim, sys, threading, time\n"
-                "class Own:\n"
-                "    def __init__(self, client): pass\n"
-                "    def refresh_retry_token(self, *told): return 0.1\n"
-                "scenario = retrysim.from_text(sys.stdin.read())\n"
-                "if sys.argv[1] == 'own': scenario = scenario.with_strategy('web', Own)\n"
-                "threading.Thread(target=lambda: retrysim.run(scenario), daemon=True).start()\n"
-                "time.sleep(0.4)\n")
-        for strategy in ("none", "own"):
-            for _ in range(3):
-                done = subprocess.run([sys.executable, "-c", code, strategy], input=LONG,
-                                      text=True, capture_output=True, check=False, timeout=60)
-                self.assertEqual((done.returncode, done.stderr), (0, ""), strategy)
-
-
 class OnceBitten:
     """Retries once, after 1 ms, for the first two failures of a client."""
 
